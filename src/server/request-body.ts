@@ -1,0 +1,50 @@
+import type { IncomingMessage } from 'node:http';
+
+/** `too-large`: reading stopped at the limit and the rest is still on the wire. `aborted`: the sender went away. */
+export type BodyOutcome =
+  { readonly kind: 'read'; readonly text: string } | { readonly kind: 'too-large' } | { readonly kind: 'aborted' };
+
+/** Whether the declared length alone is over the limit: nothing needs to be read then. */
+export function declaresTooMuch(req: IncomingMessage, maxBytes: number): boolean {
+  return Number(req.headers['content-length'] ?? 0) > maxBytes;
+}
+
+/**
+ * Reads a body of at most `maxBytes` and decodes it as UTF-8 (a malformed byte becomes U+FFFD, and the review judges
+ * the text). Never rejects. Express's own parsers read an oversize body to its end before they answer; this one stops.
+ */
+export function readBody(req: IncomingMessage, maxBytes: number): Promise<BodyOutcome> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const finish = (outcome: BodyOutcome): void => {
+      req.off('data', onData);
+      req.off('end', onEnd);
+      req.off('close', onGone);
+      resolve(outcome);
+    };
+    const onData = (chunk: Buffer): void => {
+      size += chunk.length;
+      if (size <= maxBytes) {
+        chunks.push(chunk);
+        return;
+      }
+      req.pause();
+      finish({ kind: 'too-large' });
+    };
+    const onEnd = (): void => finish({ kind: 'read', text: decode(chunks, size) });
+    const onGone = (): void => finish({ kind: 'aborted' });
+    // An aborted request emits `error` (ECONNRESET) and then `close`. The listener stays, since a paused request can
+    // still fail after its refusal, and an error that nobody hears ends the process.
+    req.on('error', onGone);
+    req.on('close', onGone);
+    req.on('end', onEnd);
+    req.on('data', onData);
+  });
+}
+
+function decode(chunks: readonly Buffer[], size: number): string {
+  const [only] = chunks;
+  const whole = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks, size);
+  return whole.toString('utf8');
+}
