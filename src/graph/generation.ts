@@ -1,0 +1,41 @@
+import { List, Map as ImmutableMap } from 'immutable';
+import type { IdSet } from './id-set.js';
+
+export type NodeId = number;
+
+/**
+ * A node of the graph. An **input** stands for one exact read of the outside (present or negative) and has neither
+ * frame nor value; a **query** computes. `frame` holds the dependencies that the query's last run really read.
+ */
+export interface GraphNode {
+  readonly key: string;
+  readonly kind: 'input' | 'query';
+  readonly frame: readonly NodeId[];
+  readonly observers: IdSet;
+  readonly value: unknown;
+}
+
+/** One committed state of the graph, persistent: older generations stay readable while somebody holds them. */
+export interface Generation {
+  readonly number: number;
+  readonly nodes: List<GraphNode | undefined>;
+  readonly ids: ImmutableMap<string, NodeId>;
+  /** Numbers of retired nodes, to be given out again. */
+  readonly free: List<NodeId>;
+}
+
+export const EMPTY_GENERATION: Generation = {
+  number: 0,
+  nodes: List<GraphNode | undefined>(),
+  ids: ImmutableMap<string, NodeId>(),
+  free: List<NodeId>(),
+};
+
+export function nodeCount(generation: Generation): number {
+  return generation.ids.size;
+}
+
+export function nodeByKey(generation: Generation, key: string): GraphNode | undefined {
+  const id = generation.ids.get(key);
+  return id === undefined ? undefined : generation.nodes.get(id);
+}

@@ -1,0 +1,147 @@
+import { hash } from 'node:crypto';
+
+/**
+ * A persistent ordered tree of text chunks (DESIGN 7): AVL by key, each node with the totals of its subtree. Replacing one
+ * chunk copies the path to it and shares the rest, so an unchanged output is known by the identity of its root and a line
+ * is found without touching the text of others. Our own because only here subtrees carry totals (DESIGN 11).
+ */
+export interface ChunkNode {
+  readonly key: string;
+  readonly text: string;
+  /** Instance that wrote it. */
+  readonly owner: string;
+  readonly left: ChunkTree;
+  readonly right: ChunkTree;
+  readonly height: number;
+  /** Characters in the subtree. */
+  readonly length: number;
+  /** Line breaks in the subtree; every chunk ends with one. */
+  readonly lines: number;
+  readonly ownLines: number;
+  readonly size: number;
+}
+
+export type ChunkTree = ChunkNode | undefined;
+
+export interface Chunk {
+  readonly key: string;
+  readonly text: string;
+  readonly owner: string;
+}
+
+export function withChunk(tree: ChunkTree, chunk: Chunk): ChunkNode {
+  if (tree === undefined) return node(chunk, countLines(chunk.text), undefined, undefined);
+  if (chunk.key === tree.key) {
+    if (chunk.text === tree.text && chunk.owner === tree.owner) return tree;
+    return node(chunk, countLines(chunk.text), tree.left, tree.right);
+  }
+  if (chunk.key < tree.key) {
+    const left = withChunk(tree.left, chunk);
+    return left === tree.left ? tree : balanced(tree, tree.ownLines, left, tree.right);
+  }
+  const right = withChunk(tree.right, chunk);
+  return right === tree.right ? tree : balanced(tree, tree.ownLines, tree.left, right);
+}
+
+export function withoutChunk(tree: ChunkTree, key: string): ChunkTree {
+  if (tree === undefined) return undefined;
+  if (key < tree.key) {
+    const left = withoutChunk(tree.left, key);
+    return left === tree.left ? tree : balanced(tree, tree.ownLines, left, tree.right);
+  }
+  if (key > tree.key) {
+    const right = withoutChunk(tree.right, key);
+    return right === tree.right ? tree : balanced(tree, tree.ownLines, tree.left, right);
+  }
+  if (tree.left === undefined) return tree.right;
+  if (tree.right === undefined) return tree.left;
+  const next = leftmost(tree.right);
+  return balanced(next, next.ownLines, tree.left, withoutChunk(tree.right, next.key));
+}
+
+function leftmost(tree: ChunkNode): ChunkNode {
+  let found = tree;
+  while (found.left !== undefined) found = found.left;
+  return found;
+}
+
+function node(chunk: Chunk, ownLines: number, left: ChunkTree, right: ChunkTree): ChunkNode {
+  return {
+    key: chunk.key,
+    text: chunk.text,
+    owner: chunk.owner,
+    left,
+    right,
+    height: Math.max(left?.height ?? 0, right?.height ?? 0) + 1,
+    length: chunk.text.length + (left?.length ?? 0) + (right?.length ?? 0),
+    lines: ownLines + (left?.lines ?? 0) + (right?.lines ?? 0),
+    ownLines,
+    size: 1 + (left?.size ?? 0) + (right?.size ?? 0),
+  };
+}
+
+function balanced(chunk: Chunk, ownLines: number, left: ChunkTree, right: ChunkTree): ChunkNode {
+  const tilt = (left?.height ?? 0) - (right?.height ?? 0);
+  if (tilt > 1 && left !== undefined) {
+    if ((left.left?.height ?? 0) >= (left.right?.height ?? 0)) {
+      return node(left, left.ownLines, left.left, node(chunk, ownLines, left.right, right));
+    }
+    const middle = left.right as ChunkNode;
+    const outer = node(left, left.ownLines, left.left, middle.left);
+    return node(middle, middle.ownLines, outer, node(chunk, ownLines, middle.right, right));
+  }
+  if (tilt < -1 && right !== undefined) {
+    if ((right.right?.height ?? 0) >= (right.left?.height ?? 0)) {
+      return node(right, right.ownLines, node(chunk, ownLines, left, right.left), right.right);
+    }
+    const middle = right.left as ChunkNode;
+    const outer = node(right, right.ownLines, middle.right, right.right);
+    return node(middle, middle.ownLines, node(chunk, ownLines, left, middle.left), outer);
+  }
+  return node(chunk, ownLines, left, right);
+}
+
+function countLines(text: string): number {
+  let lines = 0;
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lines++;
+  return lines;
+}
+
+/** Appends the texts in key order. */
+export function collectText(tree: ChunkTree, into: string[]): void {
+  if (tree === undefined) return;
+  collectText(tree.left, into);
+  into.push(tree.text);
+  collectText(tree.right, into);
+}
+
+/** The chunk that holds line `line` (from 0) of the tree's text, and the number of that line inside it (from 0). */
+export function chunkAtLine(tree: ChunkTree, line: number): { readonly chunk: ChunkNode; readonly line: number } | undefined {
+  let current = tree;
+  let rest = line;
+  while (current !== undefined) {
+    const before = current.left?.lines ?? 0;
+    if (rest < before) current = current.left;
+    else if (rest < before + current.ownLines) return { chunk: current, line: rest - before };
+    else {
+      rest -= before + current.ownLines;
+      current = current.right;
+    }
+  }
+  return undefined;
+}
+
+const digests = new WeakMap<ChunkNode, string>();
+
+/**
+ * SHA-256 over the subtree: its parts' digests, lengths first. Equal digests mean equal text; equal text in a tree of
+ * another shape has another digest, which costs a repeated check and never a wrong one.
+ */
+export function treeDigest(tree: ChunkTree): string {
+  if (tree === undefined) return '-';
+  const held = digests.get(tree);
+  if (held !== undefined) return held;
+  const digest = hash('sha256', `${treeDigest(tree.left)} ${tree.text.length} ${tree.text} ${treeDigest(tree.right)}`);
+  digests.set(tree, digest);
+  return digest;
+}

@@ -1,0 +1,71 @@
+import { type ChunkTree, withChunk, withoutChunk } from './chunk-tree.js';
+import { ContributionDraft, type ContributionIndex, emptyIndex, type WinnerChange } from './contribution-index.js';
+import type { InstanceResult } from './instance-result.js';
+import { SEPARATOR } from '../store/snapshot.js';
+
+/** A group's committed output and contributions; persistent. */
+export interface GroupState {
+  /** Text of each instance, in canonical order. */
+  readonly texts: ChunkTree;
+  /** Winning unique contributions, by cell and key. */
+  readonly uniqueTexts: ChunkTree;
+  readonly uniques: ContributionIndex;
+  readonly publications: ContributionIndex;
+}
+
+export const EMPTY_GROUP: GroupState = {
+  texts: undefined,
+  uniqueTexts: undefined,
+  uniques: emptyIndex(),
+  publications: emptyIndex(),
+};
+
+/** A session's private copy of a group; parts are copied when first written. */
+export class GroupDraft {
+  texts: ChunkTree;
+  uniqueTexts: ChunkTree;
+  #uniques: ContributionDraft | undefined;
+  #publications: ContributionDraft | undefined;
+
+  constructor(private readonly base: GroupState) {
+    this.texts = base.texts;
+    this.uniqueTexts = base.uniqueTexts;
+  }
+
+  get publications(): ContributionDraft {
+    return (this.#publications ??= new ContributionDraft(this.base.publications));
+  }
+
+  get #uniqueDraft(): ContributionDraft {
+    return (this.#uniques ??= new ContributionDraft(this.base.uniques));
+  }
+
+  /** Replaces one instance's output; returns the publications whose winner changed. */
+  install(owner: string, before: InstanceResult, after: InstanceResult): readonly WinnerChange[] {
+    if (before.text !== after.text) {
+      this.texts = after.text === '' ? withoutChunk(this.texts, owner) : withChunk(this.texts, { key: owner, text: after.text, owner });
+    }
+    if (before.uniques.length + after.uniques.length > 0) this.#installUniques(owner, before, after);
+    if (before.publications.length + after.publications.length === 0) return [];
+    return this.publications.replace(owner, before.publications, after.publications);
+  }
+
+  #installUniques(owner: string, before: InstanceResult, after: InstanceResult): void {
+    for (const change of this.#uniqueDraft.replace(owner, before.uniques, after.uniques)) {
+      const key = change.cell + SEPARATOR + change.key;
+      this.uniqueTexts =
+        change.after === undefined
+          ? withoutChunk(this.uniqueTexts, key)
+          : withChunk(this.uniqueTexts, { key, text: change.after.text, owner: change.after.owner });
+    }
+  }
+
+  toState(): GroupState {
+    return {
+      texts: this.texts,
+      uniqueTexts: this.uniqueTexts,
+      uniques: this.#uniques?.toIndex() ?? this.base.uniques,
+      publications: this.#publications?.toIndex() ?? this.base.publications,
+    };
+  }
+}

@@ -1,0 +1,73 @@
+import type { ComponentSpec, OutputKind, OutputSpec, RenderConfig } from '../config/render-config.js';
+
+export interface PlannedGroup {
+  readonly name: string;
+  readonly kind: OutputKind;
+  /** Groups are evaluated wave by wave, producers before consumers. */
+  readonly wave: number;
+}
+
+/** What a configuration fixes for every render: which component runs for which source, in which wave. */
+export interface RenderPlan {
+  readonly config: RenderConfig;
+  readonly components: ReadonlyMap<string, ComponentSpec>;
+  readonly bySource: ReadonlyMap<string, readonly ComponentSpec[]>;
+  readonly groups: ReadonlyMap<string, PlannedGroup>;
+  readonly waves: number;
+  /** Directory outputs by `group NUL cell`: each winner of that cell is a file. */
+  readonly directories: ReadonlyMap<string, OutputSpec>;
+}
+
+/** The configuration has been checked: groups exist and do not consume each other in a circle. */
+export function planRender(config: RenderConfig): RenderPlan {
+  const waves = waveNumbers(config.components);
+  const groups = new Map<string, PlannedGroup>();
+  for (const { group, kind } of config.components) groups.set(group, { name: group, kind, wave: waves.get(group) ?? 0 });
+  return {
+    config,
+    components: new Map(config.components.map((component) => [component.name, component])),
+    bySource: componentsBySource(config),
+    groups,
+    waves: Math.max(0, ...waves.values()) + 1,
+    directories: directoriesOf(config.outputs),
+  };
+}
+
+export function waveOf(plan: RenderPlan, component: string): number {
+  const group = plan.components.get(component)?.group;
+  return group === undefined ? 0 : (plan.groups.get(group)?.wave ?? 0);
+}
+
+function componentsBySource(config: RenderConfig): Map<string, ComponentSpec[]> {
+  const bySource = new Map<string, ComponentSpec[]>();
+  for (const component of config.components) {
+    for (const source of component.sources) bySource.set(source, [...(bySource.get(source) ?? []), component]);
+  }
+  return bySource;
+}
+
+function directoriesOf(outputs: readonly OutputSpec[]): Map<string, OutputSpec> {
+  const directories = new Map<string, OutputSpec>();
+  for (const output of outputs) {
+    if (output.content.from === 'cell') directories.set(`${output.content.group}\0${output.content.cell}`, output);
+  }
+  return directories;
+}
+
+/** A group's wave is one more than the latest wave it consumes from. */
+function waveNumbers(components: readonly ComponentSpec[]): Map<string, number> {
+  const waves = new Map(components.map((component) => [component.group, 0]));
+  for (let moved = true, round = 0; moved; round++) {
+    if (round > waves.size) throw new Error('groups consume each other in a circle');
+    moved = false;
+    for (const { group, consumes, optionalConsumes } of components) {
+      for (const producer of [...consumes, ...optionalConsumes]) {
+        const needed = (waves.get(producer) ?? -1) + 1;
+        if (needed <= (waves.get(group) ?? 0)) continue;
+        waves.set(group, needed);
+        moved = true;
+      }
+    }
+  }
+  return waves;
+}

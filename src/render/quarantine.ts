@@ -1,0 +1,112 @@
+import { hash } from 'node:crypto';
+import type { StoredObject } from '../store/canonical.js';
+import { type ObjectEdit, sameContent } from '../store/object-store.js';
+import { identityKey } from './keys.js';
+import type { ObjectRef, QuarantineEntry, QuarantineRecord } from './protocol.js';
+
+interface Held extends ObjectRef {
+  readonly faults: readonly string[];
+  readonly reason: string;
+  /** The revision that is served in its place; undefined when it is left out. */
+  readonly accepted: StoredObject | undefined;
+  readonly refused: string;
+  /** Inputs that its instances read: a change of one of them may mend it. */
+  readonly reads: ReadonlySet<string>;
+}
+
+export interface NewQuarantine extends ObjectRef {
+  readonly faults: readonly string[];
+  readonly reason: string;
+  readonly current: StoredObject | undefined;
+  readonly accepted: StoredObject | undefined;
+  readonly reads: readonly string[];
+}
+
+/**
+ * Stored objects that would break the check or the render, each held at its last accepted revision or left out, so that
+ * everybody else's changes go on (DESIGN 9). What is put in or lifted becomes an edit of the next render.
+ */
+export class Quarantine {
+  readonly #held = new Map<string, Held>();
+  #edits = new Map<string, { readonly alias: string; readonly edit: ObjectEdit }>();
+
+  get size(): number {
+    return this.#held.size;
+  }
+
+  has(ref: ObjectRef): boolean {
+    return this.#held.has(keyOf(ref));
+  }
+
+  entry(ref: ObjectRef): QuarantineEntry | undefined {
+    const held = this.#held.get(keyOf(ref));
+    return held === undefined ? undefined : toEntry(held);
+  }
+
+  entries(): readonly QuarantineEntry[] {
+    return [...this.#held.values()].map(toEntry);
+  }
+
+  /** An accepted revision that equals the refused one is no way out: then the object is left out. */
+  put(entry: NewQuarantine): void {
+    const accepted = sameContent(entry.accepted, entry.current) ? undefined : entry.accepted;
+    const { alias, namespace, name, faults, reason } = entry;
+    const held = { alias, namespace, name, faults, reason, accepted, refused: contentHash(entry.current), reads: new Set(entry.reads) };
+    this.#held.set(keyOf(entry), held);
+    this.#edit(entry, accepted);
+  }
+
+  /** Gives the object another try with the content it has now. */
+  lift(ref: ObjectRef, current: StoredObject | undefined): void {
+    if (this.#held.delete(keyOf(ref))) this.#edit(ref, current);
+  }
+
+  /** Objects that read one of these inputs. */
+  readersOf(inputs: Iterable<string>): readonly ObjectRef[] {
+    const wanted = [...inputs];
+    return [...this.#held.values()].filter((held) => wanted.some((input) => held.reads.has(input)));
+  }
+
+  /** Edits of the render's view that no commit has taken in yet, by alias; a dropped render leaves them for the next. */
+  edits(): ReadonlyMap<string, readonly ObjectEdit[]> {
+    const byAlias = new Map<string, ObjectEdit[]>();
+    for (const { alias, edit } of this.#edits.values()) byAlias.set(alias, [...(byAlias.get(alias) ?? []), edit]);
+    return byAlias;
+  }
+
+  /** The render that applied the edits is committed. */
+  committed(): void {
+    this.#edits = new Map();
+  }
+
+  /** How the view of a whole render differs from the stores. */
+  allEdits(): ReadonlyMap<string, readonly ObjectEdit[]> {
+    for (const held of this.#held.values()) this.#edit(held, held.accepted);
+    return this.edits();
+  }
+
+  records(): readonly QuarantineRecord[] {
+    return [...this.#held.values()].map((held) => ({
+      ...toEntry(held),
+      accepted: held.accepted === undefined ? undefined : JSON.stringify(held.accepted),
+      refused: held.refused,
+    }));
+  }
+
+  #edit(ref: ObjectRef, object: StoredObject | undefined): void {
+    this.#edits.set(keyOf(ref), { alias: ref.alias, edit: { namespace: ref.namespace, name: ref.name, object } });
+  }
+}
+
+function keyOf(ref: ObjectRef): string {
+  return identityKey(ref.alias, ref.namespace, ref.name);
+}
+
+function toEntry(held: Held): QuarantineEntry {
+  const { alias, namespace, name, faults, reason } = held;
+  return { alias, namespace, name, faults, reason, servedOld: held.accepted !== undefined };
+}
+
+export function contentHash(object: StoredObject | undefined): string {
+  return object === undefined ? '' : hash('sha256', JSON.stringify(object));
+}

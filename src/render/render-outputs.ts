@@ -1,0 +1,59 @@
+import type { OutputSpec } from '../config/render-config.js';
+import { OutputIo, splitAtMarks } from './instance-io.js';
+import type { RenderFault } from './instance-result.js';
+import type { OutputPiece, Outputs, OutputTree } from './output-tree.js';
+import type { RenderSession } from './render-session.js';
+import { faultOf, RenderFailure } from './template-fault.js';
+
+/** Runs every output template and puts the mounted groups in. Throws RenderFailure. */
+export function renderOutputs(session: RenderSession): Outputs {
+  const { config } = session.context.plan;
+  const mounted = new Set<string>();
+  const outputs = new Map<string, OutputTree>();
+  for (const spec of config.outputs) outputs.set(spec.name, renderOutput(session, spec, mounted));
+  refuseUnmounted(session, mounted);
+  return outputs;
+}
+
+function renderOutput(session: RenderSession, spec: OutputSpec, mounted: Set<string>): OutputTree {
+  const { content, kind, name } = spec;
+  if (content.from === 'cell') {
+    mounted.add(content.group);
+    return { kind: 'directory', spec, files: session.fileTree(name) };
+  }
+  const io = new OutputIo(session, { input: () => undefined }, session.context.plan, kind);
+  try {
+    const text = session.context.host.run(content.template, kind, {}, io);
+    io.mounted.forEach((group) => mounted.add(group));
+    return { kind: 'file', spec, pieces: piecesOf(session, text, io.mounted) };
+  } catch (error) {
+    throw new RenderFailure([faultOf(error, session.context.host.compiledOf(content.template), undefined, undefined)]);
+  }
+}
+
+/** A group's chunks end with a newline, so the one behind its tag goes; else each mount would leave an empty line. */
+function piecesOf(session: RenderSession, text: string, mounted: readonly string[]): readonly OutputPiece[] {
+  const pieces: OutputPiece[] = [];
+  splitAtMarks(text).forEach((part, at, all) => {
+    if (at % 2 === 0) {
+      const before = at === 0 ? part : part.replace(/^\r?\n/, '');
+      const own = at === all.length - 1 ? before : before.replace(/[ \t]+$/, '');
+      if (own !== '') pieces.push({ kind: 'text', text: own });
+      return;
+    }
+    const { texts, uniqueTexts } = session.groupTrees(mounted[Number(part)] ?? '');
+    pieces.push({ kind: 'group', tree: texts }, { kind: 'group', tree: uniqueTexts });
+  });
+  return pieces;
+}
+
+/** A group that writes text nobody mounts is a mistake that would else show as a missing part of the configuration. */
+function refuseUnmounted(session: RenderSession, mounted: ReadonlySet<string>): void {
+  const faults: RenderFault[] = [];
+  for (const name of session.context.plan.groups.keys()) {
+    const { texts, uniqueTexts } = session.groupTrees(name);
+    if (mounted.has(name) || (texts === undefined && uniqueTexts === undefined)) continue;
+    faults.push({ instance: undefined, reason: `no output mounts the group ${name}, so its text would be lost; call <%~ group('${name}') %> in one` });
+  }
+  if (faults.length > 0) throw new RenderFailure(faults);
+}

@@ -1,0 +1,287 @@
+import { getHeapStatistics } from 'node:v8';
+import type { GraphPolicy, Reader } from '../graph/session.js';
+import { GraphSession } from '../graph/session.js';
+import { overlay, type ObjectEdit, type StoreChange, sameContent } from '../store/object-store.js';
+import type { ObjectSnapshot } from '../store/snapshot.js';
+import type { TemplateHost } from '../template/template-host.js';
+import { type ChunkTree, withChunk, withoutChunk } from './chunk-tree.js';
+import { type OwnedContribution, type WinnerChange, winnerIn, winnersIn } from './contribution-index.js';
+import { EMPTY_GROUP, GroupDraft, type GroupState } from './group-state.js';
+import { InstanceIo, valueOf } from './instance-io.js';
+import { type InstanceResult, type RenderFault, sameResult } from './instance-result.js';
+import { countKey, findKey, inputsOfChange, type InstanceId, instanceKey, objectLabel, parseInstanceKey, selectKey, selectValuesKey } from './keys.js';
+import type { Outputs } from './output-tree.js';
+import { type RenderPlan, waveOf } from './plan.js';
+import type { ProgressBuffer } from './progress.js';
+import { renderOutputs } from './render-outputs.js';
+import type { RenderState } from './render-state.js';
+import { faultOf, RenderFailure, RenderStopped } from './template-fault.js';
+
+export interface RenderContext {
+  readonly plan: RenderPlan;
+  readonly host: TemplateHost;
+  readonly progress: ProgressBuffer;
+  /** Heap use above which a render ends with a clear message instead of the thread's death; bytes. */
+  readonly softHeapBytes: number;
+}
+
+const EMPTY_RESULT: InstanceResult = { text: '', uniques: [], publications: [], events: [] };
+/** Reading the heap's size takes about 2 us; an instance writes at most 1 MiB by default. */
+const HEAP_CHECK_EVERY = 64;
+
+/** An instance whose result differs from the one before this session. */
+export interface ChangedInstance {
+  readonly key: string;
+  readonly before: InstanceResult | undefined;
+  readonly after: InstanceResult | undefined;
+}
+
+/**
+ * One render's private state over a committed one (decision 0023, "Render transaction"). `apply` takes changes in, `run`
+ * brings every instance up to date, wave by wave, `outputs` puts the files together; `toState` makes the next
+ * committed state. Whoever drops the session instead leaves no trace.
+ */
+export class RenderSession {
+  readonly changed = new Map<string, ChangedInstance>();
+  readonly executedKeys: string[] = [];
+  /** What instances that threw had read until then. */
+  readonly failedReads = new Map<string, readonly string[]>();
+  readonly winnerChanges: (WinnerChange & { readonly group: string })[] = [];
+  readonly graph: GraphSession;
+  /** The instance that runs or ran last. */
+  running: InstanceId | undefined;
+  readonly #snapshots: Map<string, ObjectSnapshot>;
+  readonly #groups = new Map<string, GroupDraft>();
+  readonly #files: Map<string, ChunkTree>;
+  readonly #pending: Set<string>[];
+  #done = 0;
+  #known = 0;
+
+  constructor(
+    readonly context: RenderContext,
+    readonly base: RenderState,
+  ) {
+    this.#snapshots = new Map(base.snapshots);
+    this.#files = new Map(base.files);
+    this.#pending = Array.from({ length: context.plan.waves }, () => new Set<string>());
+    const policy: GraphPolicy = {
+      compute: (key, reader) => this.#compute(key, reader),
+      equal: (left, right) => sameResult(left as InstanceResult, right as InstanceResult),
+    };
+    this.graph = new GraphSession(base.generation, policy, (key) => this.#await(key));
+  }
+
+  // --- Reads of instances and outputs
+
+  snapshot(alias: string): ObjectSnapshot {
+    const snapshot = this.#snapshots.get(alias);
+    if (snapshot === undefined) throw new Error(`no store is called ${alias}`);
+    return snapshot;
+  }
+
+  winner(group: string, cell: string, key: string): OwnedContribution | undefined {
+    const draft = this.#groups.get(group);
+    return draft === undefined ? winnerIn(this.#base(group).publications.entries, cell, key) : draft.publications.winner(cell, key);
+  }
+
+  winners(group: string, cell: string): readonly OwnedContribution[] {
+    const draft = this.#groups.get(group);
+    return draft === undefined ? winnersIn(this.#base(group).publications.entries, cell) : draft.publications.winners(cell);
+  }
+
+  count(group: string, cell: string): number {
+    const counts = this.#groups.get(group)?.publications.counts ?? this.#base(group).publications.counts;
+    return counts.get(cell) ?? 0;
+  }
+
+  groupTrees(group: string): { readonly texts: ChunkTree; readonly uniqueTexts: ChunkTree } {
+    return this.#groups.get(group) ?? this.#base(group);
+  }
+
+  fileTree(output: string): ChunkTree {
+    return this.#files.get(output);
+  }
+
+  // --- Changes
+
+  /** Takes edits of one alias over the pinned snapshot; those that change nothing are passed over. */
+  applyEdits(alias: string, edits: readonly ObjectEdit[]): void {
+    const before = this.snapshot(alias);
+    const real = edits.filter((edit) => !sameContent(before.find(edit.namespace, edit.name), edit.object));
+    const changes = real.map((edit) => ({
+      alias,
+      namespace: edit.namespace,
+      name: edit.name,
+      before: before.find(edit.namespace, edit.name),
+      after: edit.object,
+    }));
+    this.applyChanges(overlay(before, real), changes);
+  }
+
+  /** Moves one alias to a new snapshot, of which `changes` tells every difference to the old one. */
+  applyChanges(snapshot: ObjectSnapshot, changes: readonly StoreChange[]): void {
+    this.#snapshots.set(snapshot.alias, snapshot);
+    for (const change of changes) {
+      for (const key of inputsOfChange(change, snapshot.paths)) this.graph.touch(key);
+      this.#followSource(change);
+    }
+  }
+
+  /** A cold start: pins the snapshot and asks for every instance of it. */
+  enumerate(snapshot: ObjectSnapshot): void {
+    this.#snapshots.set(snapshot.alias, snapshot);
+    const components = this.context.plan.bySource.get(snapshot.alias) ?? [];
+    if (components.length === 0) return;
+    for (const { namespace, name } of snapshot.identities()) {
+      for (const component of components) {
+        this.#await(instanceKey({ component: component.name, source: snapshot.alias, namespace, name }));
+      }
+    }
+  }
+
+  #followSource(change: StoreChange): void {
+    if ((change.before === undefined) === (change.after === undefined)) return;
+    for (const component of this.context.plan.bySource.get(change.alias) ?? []) {
+      const key = instanceKey({ component: component.name, source: change.alias, namespace: change.namespace, name: change.name });
+      if (change.after === undefined) this.#retire(key);
+      else this.#await(key);
+    }
+  }
+
+  #await(key: string): void {
+    const before = this.#pending[waveOf(this.context.plan, parseInstanceKey(key).component)];
+    if (before === undefined || before.has(key)) return;
+    before.add(key);
+    this.#known++;
+  }
+
+  #retire(key: string): void {
+    for (const wave of this.#pending) wave.delete(key);
+    const before = this.graph.valueOf(key) as InstanceResult | undefined;
+    this.graph.retire(key);
+    if (before !== undefined) this.#install(key, before, undefined);
+  }
+
+  // --- Execution
+
+  /**
+   * Brings all pending instances up to date. Throws RenderFailure with every fault of the first wave that has any (the
+   * session can go on after its cause was taken away), RenderStopped when cancelled or out of heap.
+   */
+  run(): void {
+    this.context.progress.stage('instances');
+    for (const wave of this.#pending) this.#runWave(wave);
+    this.running = undefined;
+  }
+
+  #runWave(wave: Set<string>): void {
+    const keys = [...wave].sort();
+    wave.clear();
+    const faults: RenderFault[] = [];
+    const executed: ChangedInstance[] = [];
+    for (const key of keys) this.#runInstance(key, wave, faults, executed);
+    for (const { key, before, after } of executed) this.#install(key, before, after);
+    if (faults.length > 0) throw new RenderFailure(faults);
+  }
+
+  #runInstance(key: string, wave: Set<string>, faults: RenderFault[], executed: ChangedInstance[]): void {
+    this.#beforeInstance(key);
+    const before = this.graph.valueOf(key) as InstanceResult | undefined;
+    try {
+      const { value, changed, outcome } = this.graph.evaluate(key);
+      if (outcome === 'executed') this.executedKeys.push(key);
+      if (changed) executed.push({ key, before, after: value as InstanceResult });
+    } catch (error) {
+      if (error instanceof RenderStopped) throw error;
+      this.failedReads.set(key, this.graph.failedReads);
+      faults.push(this.#fault(key, error));
+      wave.add(key);
+    }
+  }
+
+  #beforeInstance(key: string): void {
+    const { progress, softHeapBytes } = this.context;
+    progress.counts(++this.#done, this.#known);
+    this.running = parseInstanceKey(key);
+    const { component, source, namespace, name } = this.running;
+    progress.instance(`${component} of ${objectLabel(source, namespace, name)}`);
+    if (progress.cancelled) throw new RenderStopped('cancelled', 'the render was cancelled');
+    if (this.#done % HEAP_CHECK_EVERY !== 1) return;
+    const used = getHeapStatistics().used_heap_size;
+    progress.heap(used / 1024 / 1024);
+    if (used <= softHeapBytes) return;
+    const mebibytes = Math.round(used / 1024 / 1024);
+    throw new RenderStopped('heap', `the render uses ${mebibytes} MiB of heap, more than its limit allows; raise render.heap and the container's memory`);
+  }
+
+  #compute(key: string, reader: Reader): InstanceResult {
+    const { component: name, source, namespace, name: objectName } = parseInstanceKey(key);
+    const component = this.context.plan.components.get(name);
+    if (component === undefined) throw new Error(`no component is called ${name}`);
+    reader.input(findKey(source, namespace, objectName));
+    const item = this.snapshot(source).find(namespace, objectName);
+    const io = new InstanceIo(this, reader, this.context.plan, component);
+    const renderSubject = Object.freeze({ alias: source, namespace, name: objectName });
+    return io.result(this.context.host.run(component.template, component.kind, { item, source, props: NO_PROPS, renderSubject }, io));
+  }
+
+  #fault(key: string, error: unknown): RenderFault {
+    const instance = parseInstanceKey(key);
+    const component = this.context.plan.components.get(instance.component);
+    const compiled = component === undefined ? undefined : this.context.host.compiledOf(component.template);
+    return faultOf(error, compiled, instance, this.snapshot(instance.source).find(instance.namespace, instance.name));
+  }
+
+  // --- Results
+
+  #install(key: string, before: InstanceResult | undefined, after: InstanceResult | undefined): void {
+    const first = this.changed.get(key);
+    this.changed.set(key, { key, before: first === undefined ? before : first.before, after });
+    const group = this.context.plan.components.get(parseInstanceKey(key).component)?.group;
+    if (group === undefined) return;
+    const changes = this.#draft(group).install(key, before ?? EMPTY_RESULT, after ?? EMPTY_RESULT);
+    for (const change of changes) this.#announce(group, change);
+  }
+
+  /** Tells the readers of a publication, and the directory output that shows it. */
+  #announce(group: string, change: WinnerChange): void {
+    this.winnerChanges.push({ ...change, group });
+    if (change.before?.text !== change.after?.text) {
+      this.graph.touch(selectKey(group, change.cell, change.key));
+      this.graph.touch(selectValuesKey(group, change.cell));
+    }
+    if ((change.before === undefined) !== (change.after === undefined)) this.graph.touch(countKey(group, change.cell));
+    const directory = this.context.plan.directories.get(`${group}\0${change.cell}`);
+    if (directory === undefined) return;
+    const files = this.#files.get(directory.name);
+    const { after, key } = change;
+    const next = after === undefined ? withoutChunk(files, key) : withChunk(files, { key, text: String(valueOf(after)), owner: after.owner });
+    this.#files.set(directory.name, next);
+  }
+
+  #draft(group: string): GroupDraft {
+    const held = this.#groups.get(group);
+    if (held !== undefined) return held;
+    const draft = new GroupDraft(this.#base(group));
+    this.#groups.set(group, draft);
+    return draft;
+  }
+
+  #base(group: string): GroupState {
+    return this.base.groups.get(group) ?? EMPTY_GROUP;
+  }
+
+  /** Renders the output templates, which run whole each time, and puts the files together. */
+  outputs(): Outputs {
+    this.context.progress.stage('outputs');
+    return renderOutputs(this);
+  }
+
+  toState(outputs: Outputs): RenderState {
+    const groups = new Map(this.base.groups);
+    for (const [name, draft] of this.#groups) groups.set(name, draft.toState());
+    return { generation: this.graph.toGeneration(), snapshots: this.#snapshots, groups, files: this.#files, outputs };
+  }
+}
+
+const NO_PROPS = Object.freeze({});

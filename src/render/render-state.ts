@@ -1,0 +1,23 @@
+import { EMPTY_GENERATION, type Generation } from '../graph/generation.js';
+import type { ObjectSnapshot } from '../store/snapshot.js';
+import type { ChunkTree } from './chunk-tree.js';
+import type { GroupState } from './group-state.js';
+import type { Outputs } from './output-tree.js';
+
+/**
+ * One committed render: the graph, the snapshots it was made from, the groups' indexes and the outputs. All parts are
+ * persistent and change together, as one assignment of this record (decision 0023, "Render transaction").
+ */
+export interface RenderState {
+  readonly generation: Generation;
+  /** By alias: what the render saw, quarantined objects replaced. */
+  readonly snapshots: ReadonlyMap<string, ObjectSnapshot>;
+  readonly groups: ReadonlyMap<string, GroupState>;
+  /** Directory outputs: by output name, one chunk a file. */
+  readonly files: ReadonlyMap<string, ChunkTree>;
+  readonly outputs: Outputs;
+}
+
+export function emptyState(): RenderState {
+  return { generation: EMPTY_GENERATION, snapshots: new Map(), groups: new Map(), files: new Map(), outputs: new Map() };
+}

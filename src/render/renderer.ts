@@ -1,0 +1,326 @@
+import type { CheckFinding } from '../check/checker.js';
+import { nodeByKey, nodeCount } from '../graph/generation.js';
+import type { StoreChange } from '../store/object-store.js';
+import { overlay, type ObjectEdit } from '../store/object-store.js';
+import type { InstanceResult, RenderFault } from './instance-result.js';
+import { identityKey, inputsOfChange, instanceKey, parseInstanceKey } from './keys.js';
+import { flatFiles, type Outputs, outputsDigest, sameOutputs } from './output-tree.js';
+import type { ObjectChange, ObjectEvent, ObjectRef, ReconcileReply, StoredQuarantine, ThreadApi, ThreadStatus, TracedFault } from './protocol.js';
+import { contentHash, Quarantine } from './quarantine.js';
+import { type RenderContext, RenderSession } from './render-session.js';
+import { emptyState, type RenderState } from './render-state.js';
+import { runBounded, TimedOut } from './run-bounded.js';
+import { type Cursors, StoreSet } from './store-set.js';
+import { faultId, RenderFailure, RenderStopped } from './template-fault.js';
+import { type TraceableRender, traceFinding } from './tracer.js';
+
+/** A committed render and the store revisions it saw. */
+interface Committed {
+  readonly state: RenderState;
+  readonly cursors: Cursors;
+}
+
+/** Objects one reconcile may put into quarantine because they throw, in rounds; each round has at least one. */
+const MAX_FAULT_ROUNDS = 16;
+/** Finished renders kept for checks that are still under way; the oldest go first. */
+const MAX_RENDERS = 512;
+
+/**
+ * All render state of the process: stores, the newest committed graph, the accepted root, quarantine. Works synchronously;
+ * the render thread feeds it one request after the other.
+ */
+export class Renderer {
+  readonly stores: StoreSet;
+  readonly quarantine = new Quarantine();
+  readonly #renders = new Map<number, TraceableRender>();
+  #committed = new Map<number, Committed>();
+  #newest: Committed | undefined;
+  #accepted: Committed | undefined;
+  #lastRender = 0;
+
+  constructor(readonly context: RenderContext) {
+    this.stores = new StoreSet(context.plan.config);
+  }
+
+  /** The newest generation whose outputs passed their check. */
+  get accepted(): RenderState | undefined {
+    return this.#accepted?.state;
+  }
+
+  get acceptedCursors(): Cursors | undefined {
+    return this.#accepted?.cursors;
+  }
+
+  keep(render: TraceableRender): number {
+    this.#renders.set(++this.#lastRender, render);
+    for (const id of this.#renders.keys()) {
+      if (this.#renders.size <= MAX_RENDERS) break;
+      this.release(id);
+    }
+    return this.#lastRender;
+  }
+
+  render(id: number): TraceableRender {
+    const render = this.#renders.get(id);
+    if (render === undefined) throw new Error(`render ${id} is not kept any more`);
+    return render;
+  }
+
+  release(id: number): void {
+    this.#renders.delete(id);
+    this.#committed.delete(id);
+  }
+
+  // --- Reconcile
+
+  /**
+   * Brings the graph to the stores' newest state, quarantining objects that throw, and commits it. Without a time-out it
+   * runs to completion (decision 0029); with one, a render that is too slow leaves nothing behind.
+   */
+  reconcile(timeoutMs: number | undefined): ReconcileReply {
+    const started = performance.now();
+    this.context.progress.clearCancel();
+    const cursors = this.stores.cursors();
+    const { session, cold } = this.#openSession();
+    try {
+      const bound = cold ? undefined : timeoutMs;
+      const outputs = runBounded(() => this.#runQuarantining(session), bound);
+      return this.#commit(session, outputs, { cursors, cold, started });
+    } catch (error) {
+      if (error instanceof RenderFailure) return { kind: 'failed', faults: error.faults };
+      if (error instanceof RenderStopped) return { kind: 'stopped', why: error.why, message: error.message };
+      if (error instanceof TimedOut) return this.#timedOut(session, timeoutMs);
+      throw error;
+    } finally {
+      this.context.progress.stage('idle');
+    }
+  }
+
+  /** The object whose instance ran when a warm render's time was up is held back, so that the next one gets on. */
+  #timedOut(session: RenderSession, timeoutMs: number | undefined): ReconcileReply {
+    const message = `the render took longer than ${timeoutMs} ms (render.timeout)`;
+    if (session.running !== undefined) {
+      const { source, namespace, name } = session.running;
+      const reason = `its instance of ${session.running.component} was running when the render's time was up`;
+      this.#put({ alias: source, namespace, name }, [`timeout ${session.running.component}`], reason, []);
+    }
+    return { kind: 'stopped', why: 'timeout', message };
+  }
+
+  #commit(session: RenderSession, outputs: Outputs, about: { cursors: Cursors; cold: boolean; started: number }): ReconcileReply {
+    const { cursors, cold, started } = about;
+    const state = session.toState(outputs);
+    this.quarantine.committed();
+    // The assignment that publishes the render (decision 0023): graph, indexes and outputs at once, or nothing.
+    this.#newest = { state, cursors };
+    const render = this.keep({ outputs, ...readsOf(this.context, state) });
+    this.#committed.set(render, this.#newest);
+    const accepted = this.#accepted?.state.outputs;
+    return {
+      kind: 'rendered',
+      render,
+      cold,
+      executed: session.executedKeys.length,
+      instances: instancesOf(this.context, state),
+      nodes: nodeCount(state.generation),
+      unchanged: accepted !== undefined && sameOutputs(accepted, outputs),
+      digest: outputsDigest(outputs),
+      quarantined: this.quarantine.entries(),
+      events: newEvents(session),
+      renderMs: performance.now() - started,
+    };
+  }
+
+  /** Over the newest graph when every change since is known; else from nothing against new snapshots. */
+  #openSession(): { session: RenderSession; cold: boolean } {
+    const newest = this.#newest;
+    const reading = newest === undefined ? undefined : this.stores.changesSince(newest.cursors);
+    if (newest === undefined || reading?.kind !== 'exact') return { session: this.#coldSession(), cold: true };
+    const session = new RenderSession(this.context, newest.state);
+    this.#liftWhatMayHaveMended(reading.changes);
+    for (const [alias, edits] of mergedEdits(reading.changes, this.quarantine)) session.applyEdits(alias, edits);
+    for (const [alias, edits] of this.quarantine.edits()) session.applyEdits(alias, edits);
+    return { session, cold: false };
+  }
+
+  #coldSession(): RenderSession {
+    const session = new RenderSession(this.context, emptyState());
+    const edits = this.quarantine.allEdits();
+    for (const [alias, snapshot] of this.stores.snapshots()) session.enumerate(overlay(snapshot, edits.get(alias) ?? []));
+    return session;
+  }
+
+  /** A quarantined object is tried again when it, or something it read, has changed (DESIGN 9). */
+  #liftWhatMayHaveMended(changes: readonly StoreChange[]): void {
+    if (this.quarantine.size === 0) return;
+    const inputs = new Set<string>();
+    for (const change of changes) {
+      this.#lift(change);
+      const { paths } = this.stores.store(change.alias).snapshot();
+      for (const input of inputsOfChange(change, paths)) inputs.add(input);
+    }
+    for (const reader of this.quarantine.readersOf(inputs)) this.#lift(reader);
+  }
+
+  #lift(ref: ObjectRef): void {
+    this.quarantine.lift(ref, this.stores.find(ref.alias, ref.namespace, ref.name));
+  }
+
+  #runQuarantining(session: RenderSession): Outputs {
+    for (let round = 0; ; round++) {
+      try {
+        session.run();
+        return session.outputs();
+      } catch (error) {
+        if (!(error instanceof RenderFailure) || round >= MAX_FAULT_ROUNDS) throw error;
+        this.#quarantineFaulty(session, error);
+      }
+    }
+  }
+
+  /** By the law a repaired session equals a new render without the object, so what has run is not run again. */
+  #quarantineFaulty(session: RenderSession, failure: RenderFailure): void {
+    for (const fault of failure.faults) {
+      if (fault.instance === undefined) throw failure;
+      const { source, namespace, name } = fault.instance;
+      const ref = { alias: source, namespace, name };
+      if (this.quarantine.has(ref)) continue;
+      const reads = session.failedReads.get(instanceKey(fault.instance)) ?? [];
+      this.#put(ref, [faultId(fault)], describeFault(fault), reads);
+    }
+    for (const [alias, edits] of this.quarantine.edits()) session.applyEdits(alias, edits);
+  }
+
+  #put(ref: ObjectRef, faults: readonly string[], reason: string, reads: readonly string[]): void {
+    const { alias, namespace, name } = ref;
+    const accepted = this.#accepted?.state.snapshots.get(alias)?.find(namespace, name);
+    this.quarantine.put({ alias, namespace, name, faults, reason, current: this.stores.find(alias, namespace, name), accepted, reads });
+  }
+
+  // --- After the check
+
+  accept(id: number): StoredQuarantine {
+    const committed = this.#committed.get(id);
+    if (committed === undefined) throw new Error(`render ${id} was not committed`);
+    this.#accepted = committed;
+    return { entries: this.quarantine.records() };
+  }
+
+  /** Holds objects back that the check blames; they are left out of the next render. */
+  putAside(objects: ThreadApi['quarantine'][0]['objects']): void {
+    for (const object of objects) this.#put(object, object.faults, object.reason, this.#readsOfObject(object));
+  }
+
+  unquarantine(objects: readonly ObjectRef[]): void {
+    for (const object of objects) this.#lift(object);
+  }
+
+  #readsOfObject(ref: ObjectRef): readonly string[] {
+    const generation = this.#newest?.state.generation;
+    if (generation === undefined) return [];
+    return (this.context.plan.bySource.get(ref.alias) ?? []).flatMap((component) => {
+      const key = instanceKey({ component: component.name, source: ref.alias, namespace: ref.namespace, name: ref.name });
+      const frame = nodeByKey(generation, key)?.frame ?? [];
+      return frame.flatMap((dependency) => generation.nodes.get(dependency)?.key ?? []);
+    });
+  }
+
+  /** Objects changed since the accepted root, the newest change first; without a root, every source object. */
+  suspects(): readonly ObjectRef[] {
+    const reading = this.#accepted === undefined ? undefined : this.stores.changesSince(this.#accepted.cursors);
+    const refs = new Map<string, ObjectRef>();
+    const note = ({ alias, namespace, name }: ObjectRef): unknown =>
+      refs.set(identityKey(alias, namespace, name), { alias, namespace, name });
+    if (reading?.kind === 'exact') [...reading.changes].reverse().forEach(note);
+    else {
+      for (const [alias, snapshot] of this.stores.snapshots()) {
+        for (const { namespace, name } of snapshot.identities()) note({ alias, namespace, name });
+      }
+    }
+    return [...refs.values()].filter((ref) => !this.quarantine.has(ref));
+  }
+
+  /** Takes over quarantines of an earlier run whose objects are still the refused revisions. */
+  restore(stored: StoredQuarantine): void {
+    for (const record of stored.entries) {
+      const current = this.stores.find(record.alias, record.namespace, record.name);
+      if (current === undefined || contentHash(current) !== record.refused) continue;
+      const accepted = record.accepted === undefined ? undefined : this.stores.parse(record.alias, record.accepted);
+      this.quarantine.put({ ...record, current, accepted, reads: [] });
+    }
+  }
+
+  // --- For checks and people
+
+  files(id: number): ReturnType<typeof flatFiles> {
+    return flatFiles(this.render(id).outputs);
+  }
+
+  trace(id: number, findings: readonly CheckFinding[]): readonly TracedFault[] {
+    const render = this.render(id);
+    return findings.map((finding) => traceFinding(this.context, render, finding));
+  }
+
+  status(): ThreadStatus {
+    const state = this.#newest?.state;
+    return {
+      objects: this.stores.sizes(),
+      instances: state === undefined ? 0 : instancesOf(this.context, state),
+      nodes: state === undefined ? 0 : nodeCount(state.generation),
+      heapBytes: process.memoryUsage().heapUsed,
+      quarantined: this.quarantine.entries(),
+    };
+  }
+
+  parseEdit(change: ObjectChange): ObjectEdit {
+    const { alias, namespace, name, text } = change;
+    return { namespace, name, object: text === undefined ? undefined : this.stores.parse(alias, text) };
+  }
+}
+
+/** Reads over a committed state, for tracing. */
+function readsOf(context: RenderContext, state: RenderState): Pick<RenderSession, 'snapshot' | 'winner' | 'winners' | 'count'> {
+  const session = new RenderSession(context, state);
+  return {
+    snapshot: (alias) => session.snapshot(alias),
+    winner: (group, cell, key) => session.winner(group, cell, key),
+    winners: (group, cell) => session.winners(group, cell),
+    count: (group, cell) => session.count(group, cell),
+  };
+}
+
+function instancesOf(context: RenderContext, state: RenderState): number {
+  let instances = 0;
+  for (const [alias, components] of context.plan.bySource) instances += components.length * (state.snapshots.get(alias)?.size ?? 0);
+  return instances;
+}
+
+/** The last edit of each identity; a quarantined object's own change was lifted before, so its new content goes in. */
+function mergedEdits(changes: readonly StoreChange[], quarantine: Quarantine): Map<string, ObjectEdit[]> {
+  const last = new Map<string, StoreChange>();
+  for (const change of changes) {
+    if (!quarantine.has(change)) last.set(identityKey(change.alias, change.namespace, change.name), change);
+  }
+  const edits = new Map<string, ObjectEdit[]>();
+  for (const { alias, namespace, name, after } of last.values()) {
+    edits.set(alias, [...(edits.get(alias) ?? []), { namespace, name, object: after }]);
+  }
+  return edits;
+}
+
+export function describeFault(fault: RenderFault): string {
+  return fault.field === undefined ? fault.reason : `${fault.field}: ${fault.reason}`;
+}
+
+/** Events that this render recorded and the one before did not. */
+function newEvents(session: RenderSession): readonly ObjectEvent[] {
+  return [...session.changed.values()].flatMap(({ key, before, after }) => {
+    const { source, namespace, name } = parseInstanceKey(key);
+    return eventsAdded(before, after).map((event) => ({ alias: source, namespace, name, ...event }));
+  });
+}
+
+export function eventsAdded(before: InstanceResult | undefined, after: InstanceResult | undefined): InstanceResult['events'] {
+  const known = new Set(before?.events.map((event) => `${event.reason} ${event.message}`));
+  return (after?.events ?? []).filter((event) => !known.has(`${event.reason} ${event.message}`));
+}

@@ -1,0 +1,241 @@
+import { IngestError } from '../store/canonical.js';
+import type { ObjectEdit } from '../store/object-store.js';
+import { TemplateFault } from '../template/faults.js';
+import type { InstanceResult, RenderFault } from './instance-result.js';
+import { inputsOfChange, instanceKey, objectLabel, parseInstanceKey } from './keys.js';
+import { type Outputs, outputsDigest, sameOutputs } from './output-tree.js';
+import type { ObjectChange, ObjectRef, QuarantineEntry, ReviewRender, ReviewReply, ThreadApi, TracedFault } from './protocol.js';
+import { eventsAdded, type Renderer } from './renderer.js';
+import { RenderSession } from './render-session.js';
+import type { RenderState } from './render-state.js';
+import { runBounded, TimedOut } from './run-bounded.js';
+import { faultId, RenderFailure, RenderStopped } from './template-fault.js';
+
+/** What a shared check has to know of a review's render. */
+interface ReviewedRender {
+  readonly base: RenderState;
+  readonly ledger: readonly ObjectChange[];
+  readonly change: ObjectChange;
+  /** Instances executed and cell keys written; undefined when they are too many to compare. */
+  readonly footprint: ReadonlySet<string> | undefined;
+}
+
+interface Finished {
+  readonly outputs: Outputs;
+  readonly digest: string;
+  readonly unchanged: boolean;
+  /** Raw lines of a tenant are among what was rendered. */
+  readonly raw: boolean;
+}
+
+/** A change with a larger footprint is checked alone: comparing would cost more than it saves. */
+const MAX_FOOTPRINT = 2_000;
+
+/**
+ * Renders hypothetical changes over the accepted root, in sessions that are always dropped (DESIGN 8). Nothing of a
+ * review can reach the graph: it is persistent, and a session only ever adds to its own layer.
+ */
+export class Reviewer {
+  readonly #reviewed = new Map<number, ReviewedRender>();
+
+  constructor(private readonly renderer: Renderer) {}
+
+  review(body: ThreadApi['review'][0]): ReviewReply {
+    const { change } = body;
+    const { quarantine } = this.renderer;
+    const own = quarantine.entry(change);
+    const render = this.#render(body);
+    return { render, own, standing: this.#standing(change) };
+  }
+
+  release(render: number): void {
+    this.#reviewed.delete(render);
+    this.renderer.release(render);
+  }
+
+  #render(body: ThreadApi['review'][0]): ReviewRender {
+    const base = this.renderer.accepted;
+    if (base === undefined) return { kind: 'cold' };
+    const { context } = this.renderer;
+    context.progress.clearCancel();
+    const session = new RenderSession(context, base);
+    const started = performance.now();
+    try {
+      this.#apply(session, [...body.ledger, body.change]);
+    } catch (error) {
+      if (error instanceof IngestError) return { kind: 'refused', reason: error.message };
+      throw error;
+    }
+    const overlaid = performance.now();
+    const times = (): { overlayMs: number; renderMs: number } => ({ overlayMs: overlaid - started, renderMs: performance.now() - overlaid });
+    try {
+      const done = runBounded(() => this.#finish(session), body.timeoutMs);
+      return this.#rendered(session, body, done, times());
+    } catch (error) {
+      return { ...this.#ended(error, session, body.change), executed: session.executedKeys.length, ...times() } as ReviewRender;
+    } finally {
+      context.progress.stage('idle');
+    }
+  }
+
+  #apply(session: RenderSession, changes: readonly ObjectChange[]): void {
+    const byAlias = new Map<string, Map<string, ObjectEdit>>();
+    for (const change of changes) {
+      const edits = byAlias.get(change.alias) ?? new Map<string, ObjectEdit>();
+      edits.set(`${change.namespace}/${change.name}`, this.renderer.parseEdit(change));
+      byAlias.set(change.alias, edits);
+    }
+    for (const [alias, edits] of byAlias) session.applyEdits(alias, [...edits.values()]);
+  }
+
+  #finish(session: RenderSession): Finished {
+    const { host } = this.renderer.context;
+    host.rawLinesUsed = false;
+    session.run();
+    const outputs = session.outputs();
+    return { outputs, digest: outputsDigest(outputs), unchanged: sameOutputs(session.base.outputs, outputs), raw: host.rawLinesUsed };
+  }
+
+  #rendered(
+    session: RenderSession,
+    body: ThreadApi['review'][0],
+    done: Finished,
+    times: { overlayMs: number; renderMs: number },
+  ): ReviewRender {
+    const { outputs, digest, unchanged, raw } = done;
+    const render = this.renderer.keep(traceable(session, outputs));
+    const footprint = raw ? undefined : footprintOf(session);
+    this.#reviewed.set(render, { base: session.base, ledger: body.ledger, change: body.change, footprint });
+    const warnings = warningsOf(session, body.change);
+    const executed = session.executedKeys.length;
+    return { kind: 'rendered', render, unchanged, digest, executed, warnings, shareable: footprint !== undefined, ...times };
+  }
+
+  #ended(error: unknown, session: RenderSession, change: ObjectChange): object {
+    const { instance } = this.renderer.context.progress.read();
+    const own = instance.endsWith(` of ${objectLabel(change.alias, change.namespace, change.name)}`);
+    if (error instanceof RenderFailure) return { kind: 'fault', faults: error.faults.map(tracedFault) };
+    if (error instanceof TimedOut) return { kind: 'timeout', own, instance };
+    if (error instanceof RenderStopped && error.why === 'heap') return { kind: 'heap', own, message: error.message };
+    // A template that grows a string past the engine's limit, or recurses too deep, outside of an instance.
+    if (error instanceof TemplateFault || error instanceof RangeError) return { kind: 'heap', own, message: error.message };
+    throw error;
+  }
+
+  /** Quarantines that a person who changes this object should hear of (DESIGN 8). */
+  #standing(change: ObjectChange): readonly QuarantineEntry[] {
+    const { quarantine, stores } = this.renderer;
+    if (quarantine.size === 0) return [];
+    const before = stores.find(change.alias, change.namespace, change.name);
+    const inputs = inputsOfChange({ ...change, before, after: before }, stores.store(change.alias).snapshot().paths);
+    const touched = new Set(quarantine.readersOf(inputs).map(refKey));
+    return quarantine.entries().filter((entry) => {
+      if (refKey(entry) === refKey(change)) return false;
+      return (change.namespace !== '' && entry.namespace === change.namespace) || touched.has(refKey(entry));
+    });
+  }
+
+  // --- Shared checks
+
+  /**
+   * Renders the changes of several reviews together. They may share a check when they are independent: other identities,
+   * no raw lines, no instance executed and no cell key written by two of them; the graph knows (DESIGN 8). Those that are
+   * not, or that stand on another base, are left for later.
+   */
+  combine(body: ThreadApi['combine'][0]): ThreadApi['combine'][1] {
+    const chosen = this.#independent(body.renders);
+    const [first] = chosen;
+    if (first === undefined || chosen.length < 2) return { render: undefined };
+    const members = chosen.map((id) => this.#reviewed.get(id)).filter((member) => member !== undefined);
+    const base = this.#reviewed.get(first)?.base;
+    if (base === undefined) return { render: undefined };
+    const session = new RenderSession(this.renderer.context, base);
+    this.#apply(session, [...members.flatMap((member) => member.ledger), ...members.map((member) => member.change)]);
+    try {
+      const { outputs, digest } = runBounded(() => this.#finish(session), body.timeoutMs);
+      return { render: this.renderer.keep(traceable(session, outputs)), digest, left: body.renders.filter((id) => !chosen.includes(id)) };
+    } catch (error) {
+      if (error instanceof RenderFailure || error instanceof TimedOut || error instanceof RenderStopped) return { render: undefined };
+      throw error;
+    }
+  }
+
+  #independent(renders: readonly number[]): readonly number[] {
+    const taken = new Set<string>();
+    let base: RenderState | undefined;
+    return renders.filter((id) => {
+      const reviewed = this.#reviewed.get(id);
+      if (reviewed?.footprint === undefined || (base !== undefined && reviewed.base !== base)) return false;
+      const footprint = [...reviewed.footprint, refKey(reviewed.change)];
+      if (footprint.some((key) => taken.has(key))) return false;
+      footprint.forEach((key) => taken.add(key));
+      base = reviewed.base;
+      return true;
+    });
+  }
+}
+
+function traceable(session: RenderSession, outputs: Outputs): { outputs: Outputs } & Pick<RenderSession, 'snapshot' | 'winner' | 'winners' | 'count'> {
+  return {
+    outputs,
+    snapshot: (alias) => session.snapshot(alias),
+    winner: (group, cell, key) => session.winner(group, cell, key),
+    winners: (group, cell) => session.winners(group, cell),
+    count: (group, cell) => session.count(group, cell),
+  };
+}
+
+function refKey(ref: ObjectRef): string {
+  return `${ref.alias} ${ref.namespace}/${ref.name}`;
+}
+
+function footprintOf(session: RenderSession): ReadonlySet<string> | undefined {
+  const footprint = new Set(session.executedKeys);
+  for (const { key, before, after } of session.changed.values()) {
+    footprint.add(key);
+    const { component } = parseInstanceKey(key);
+    const group = session.context.plan.components.get(component)?.group ?? '';
+    for (const result of [before, after]) addCells(footprint, group, result);
+    if (footprint.size > MAX_FOOTPRINT) return undefined;
+  }
+  return footprint;
+}
+
+function addCells(footprint: Set<string>, group: string, result: InstanceResult | undefined): void {
+  for (const { cell, key } of [...(result?.publications ?? []), ...(result?.uniques ?? [])]) footprint.add(`cell ${group} ${cell} ${key}`);
+}
+
+/** The reviewed object's own warnings, all of them, and those that its change gives to others. */
+function warningsOf(session: RenderSession, change: ObjectChange): readonly string[] {
+  const ownComponents = session.context.plan.bySource.get(change.alias) ?? [];
+  const ownKeys = ownComponents.map((component) =>
+    instanceKey({ component: component.name, source: change.alias, namespace: change.namespace, name: change.name }),
+  );
+  const own = ownKeys.flatMap((key) => (session.graph.valueOf(key) as InstanceResult | undefined)?.events ?? []);
+  const others = [...session.changed.values()].filter(({ key }) => !ownKeys.includes(key)).flatMap(({ before, after }) => eventsAdded(before, after));
+  const messages = [...own, ...others].filter((event) => event.type === 'Warning').map((event) => event.message);
+  return [...new Set([...messages, ...takeovers(session)])];
+}
+
+/** Contested keys that another object wins from now on, although its rival did not lose them by an event of its own. */
+function takeovers(session: RenderSession): readonly string[] {
+  return session.winnerChanges.flatMap(({ cell, key, before, after }) => {
+    if (before === undefined || after === undefined || before.rank === '' || before.owner === after.owner) return [];
+    const loser = parseInstanceKey(before.owner);
+    const winner = parseInstanceKey(after.owner);
+    if (loser.namespace === winner.namespace && loser.name === winner.name) return [];
+    return [`${winner.namespace}/${winner.name} takes over ${cell} ${key} from ${loser.namespace}/${loser.name}`];
+  });
+}
+
+function tracedFault(fault: RenderFault): TracedFault {
+  const { instance, field, place, excerpt, reason } = fault;
+  return {
+    id: faultId(fault),
+    object: instance === undefined ? undefined : { alias: instance.source, namespace: instance.namespace, name: instance.name },
+    field,
+    template: place === undefined ? undefined : { name: place.template, file: place.file, line: place.line },
+    excerpt,
+    text: reason,
+  };
+}

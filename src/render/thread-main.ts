@@ -1,0 +1,67 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import type { RenderConfig } from '../config/render-config.js';
+import { createCompartment, lockdownThread } from '../template/compartment.js';
+import { TemplateHost } from '../template/template-host.js';
+import { planRender } from './plan.js';
+import { ProgressBuffer } from './progress.js';
+import type { ReplyMessage, RequestMessage, RequestName, ThreadApi } from './protocol.js';
+import { Renderer } from './renderer.js';
+import { Reviewer } from './reviewer.js';
+
+/** What the render thread is started with. */
+export interface ThreadData {
+  readonly config: string;
+  readonly progress: SharedArrayBuffer;
+}
+
+/** Part of the thread's heap that a render may use before it ends with a message; the rest is room for the collector. */
+const SOFT_HEAP_SHARE = 0.8;
+
+type Handlers = { readonly [Name in RequestName]: (body: ThreadApi[Name][0]) => ThreadApi[Name][1] };
+
+function createHandlers(renderer: Renderer, reviewer: Reviewer): Handlers {
+  return {
+    store: ({ changes, replace }) => ({
+      refused: replace === undefined ? renderer.stores.apply(changes) : renderer.stores.replace(replace, changes),
+    }),
+    reconcile: ({ timeoutMs }) => renderer.reconcile(timeoutMs),
+    review: (body) => reviewer.review(body),
+    combine: (body) => reviewer.combine(body),
+    files: ({ render }) => renderer.files(render),
+    trace: ({ render, findings }) => renderer.trace(render, findings),
+    accept: ({ render }) => renderer.accept(render),
+    quarantine: ({ objects }) => nothing(renderer.putAside(objects)),
+    unquarantine: ({ objects }) => nothing(renderer.unquarantine(objects)),
+    suspects: () => renderer.suspects(),
+    restore: (stored) => nothing(renderer.restore(stored)),
+    release: ({ render }) => nothing(reviewer.release(render)),
+    status: () => renderer.status(),
+  };
+}
+
+function nothing(_done: void): null {
+  return null;
+}
+
+function start(): void {
+  const { config: configText, progress: shared } = workerData as ThreadData;
+  const config = JSON.parse(configText) as RenderConfig;
+  lockdownThread();
+  const host = new TemplateHost(createCompartment(), config, config.render.maxInstanceBytes);
+  const softHeapBytes = config.render.heapMiB * 1024 * 1024 * SOFT_HEAP_SHARE;
+  const renderer = new Renderer({ plan: planRender(config), host, progress: new ProgressBuffer(shared), softHeapBytes });
+  const handlers = createHandlers(renderer, new Reviewer(renderer));
+  parentPort?.on('message', (text: string) => parentPort?.postMessage(JSON.stringify(answer(handlers, text))));
+}
+
+/** Whatever happens in a request, the thread answers it and goes on; errors travel as text (SES would hide them). */
+function answer(handlers: Handlers, text: string): ReplyMessage {
+  const { id, name, body } = JSON.parse(text) as RequestMessage;
+  try {
+    return { id, body: (handlers[name] as (body: unknown) => unknown)(body) };
+  } catch (error) {
+    return { id, error: error instanceof Error ? `${error.message}\n${error.stack ?? ''}` : String(error) };
+  }
+}
+
+start();
