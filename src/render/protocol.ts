@@ -50,6 +50,8 @@ export interface TracedFault {
   readonly field: string | undefined;
   readonly template: { readonly name: string; readonly file: string; readonly line: number } | undefined;
   readonly excerpt: string | undefined;
+  /** The line of the output at fault; undefined for a sensitive one. */
+  readonly rendered: string | undefined;
   readonly text: string;
 }
 
@@ -128,6 +130,8 @@ export interface ThreadApi {
   /** Renders several reviewed changes together, or says that they depend on each other. */
   combine: [{ readonly renders: readonly number[]; readonly timeoutMs: number }, { readonly render: number; readonly digest: string; readonly left: readonly number[] } | { readonly render: undefined }];
   files: [{ readonly render: number }, readonly { readonly name: string; readonly text: string; readonly sensitive: boolean }[]];
+  /** Files of the accepted root; none without one. */
+  acceptedFiles: [null, readonly { readonly name: string; readonly text: string; readonly sensitive: boolean }[]];
   trace: [{ readonly render: number; readonly findings: readonly CheckFinding[] }, readonly TracedFault[]];
   /** The render's outputs passed their check: it is the accepted root now. */
   accept: [{ readonly render: number }, StoredQuarantine];

@@ -256,6 +256,10 @@ export class Renderer {
     return flatFiles(this.render(id).outputs);
   }
 
+  acceptedFiles(): ReturnType<typeof flatFiles> {
+    return this.#accepted === undefined ? [] : flatFiles(this.#accepted.state.outputs);
+  }
+
   trace(id: number, findings: readonly CheckFinding[]): readonly TracedFault[] {
     const render = this.render(id);
     return findings.map((finding) => traceFinding(this.context, render, finding));

@@ -236,6 +236,7 @@ function tracedFault(fault: RenderFault): TracedFault {
     field,
     template: place === undefined ? undefined : { name: place.template, file: place.file, line: place.line },
     excerpt,
+    rendered: undefined,
     text: reason,
   };
 }

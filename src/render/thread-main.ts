@@ -28,6 +28,7 @@ function createHandlers(renderer: Renderer, reviewer: Reviewer): Handlers {
     review: (body) => reviewer.review(body),
     combine: (body) => reviewer.combine(body),
     files: ({ render }) => renderer.files(render),
+    acceptedFiles: () => renderer.acceptedFiles(),
     trace: ({ render, findings }) => renderer.trace(render, findings),
     accept: ({ render }) => renderer.accept(render),
     quarantine: ({ objects }) => nothing(renderer.putAside(objects)),

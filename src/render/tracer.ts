@@ -33,7 +33,7 @@ export function traceFinding(context: RenderContext, render: TraceableRender, fi
 }
 
 function unplaced(finding: CheckFinding): TracedFault {
-  return { id: normalized(finding.text), object: undefined, field: undefined, template: undefined, excerpt: undefined, text: finding.text };
+  return { id: normalized(finding.text), object: undefined, field: undefined, template: undefined, excerpt: undefined, rendered: undefined, text: finding.text };
 }
 
 /** A certificate or another whole file: no line of it is shown. */
@@ -46,6 +46,7 @@ function ofFile(context: RenderContext, finding: CheckFinding, owner: string, fi
     field: undefined,
     template: template === undefined ? undefined : { name: template.name, file: template.file, line: template.firstLine },
     excerpt: undefined,
+    rendered: undefined,
     text: finding.text,
   };
 }
@@ -66,7 +67,8 @@ function ofInstance(
   const pieces = context.host.trace(component.template, component.kind, call, io);
   const line = piecesOfLine(pieces, owner.line);
   const field = fieldOf(item, line, owner.text, finding.text);
-  return placed(finding, component.template, line, { object, field, label: objectLabel(source, namespace, objectName) });
+    const rendered = render.outputs.get(finding.file ?? '')?.spec.sensitive === false ? owner.text.trim() : undefined;
+  return placed(finding, component.template, line, { object, field, label: objectLabel(source, namespace, objectName), rendered });
 }
 
 function ofTemplate(context: RenderContext, render: TraceableRender, finding: CheckFinding, tree: OutputTree, line: number): TracedFault {
@@ -74,13 +76,19 @@ function ofTemplate(context: RenderContext, render: TraceableRender, finding: Ch
   if (content.from !== 'template') return unplaced(finding);
   const io = new OutputIo(render, NO_READER, context.plan, kind);
   const pieces = context.host.trace(content.template, kind, {}, io);
-  return placed(finding, content.template, ownPiecesOfLine(pieces, line), { object: undefined, field: undefined, label: tree.spec.name });
+  return placed(finding, content.template, ownPiecesOfLine(pieces, line), {
+    object: undefined,
+    field: undefined,
+    label: tree.spec.name,
+    rendered: undefined,
+  });
 }
 
 interface Blamed {
   readonly object: TracedFault['object'];
   readonly field: string | undefined;
   readonly label: string;
+  readonly rendered: string | undefined;
 }
 
 function placed(finding: CheckFinding, template: TemplateSource, line: readonly TracePiece[], blamed: Blamed): TracedFault {
@@ -92,6 +100,7 @@ function placed(finding: CheckFinding, template: TemplateSource, line: readonly 
     field: blamed.field,
     template: { name: template.name, file: template.file, line: at },
     excerpt: excerptOf(template.text, at - template.firstLine + 1, template.firstLine),
+    rendered: blamed.rendered,
     text: finding.text,
   };
 }

@@ -1,0 +1,201 @@
+import type { AdmissionSettings } from '../config/render-config.js';
+import type { CheckOutcome } from '../check/checker.js';
+import type { ObjectChange, QuarantineEntry, ReviewRender, ReviewReply, TracedFault } from '../render/protocol.js';
+import type { RenderHost } from '../render/render-host.js';
+import { ThreadLost } from '../render/render-thread.js';
+import { objectLabel } from '../render/keys.js';
+import type { BadObjects } from './bad-objects.js';
+import type { CheckDesk, CheckedJob } from './check-desk.js';
+import { type Decision, denied, type Judgement, unjudged, withoutWork } from './decision.js';
+import type { Ledger } from './ledger.js';
+import { coldMessage, denyMessage, standingWarning, stillNotServed, unjudgedMessage, warningLines } from './messages.js';
+import type { ReviewedChange } from './reviewed-change.js';
+
+export interface JudgeOptions {
+  readonly host: RenderHost;
+  readonly desk: CheckDesk;
+  readonly ledger: Ledger;
+  readonly bad: BadObjects;
+  readonly settings: AdmissionSettings;
+}
+
+export interface JudgeCall {
+  readonly reviewed: ReviewedChange;
+  /** `performance.now()` of the request's headers, and of the end of its budget. */
+  readonly receivedAt: number;
+  readonly deadline: number;
+  readonly signal: AbortSignal;
+}
+
+type Rendered = ReviewRender & { readonly kind: 'rendered' };
+
+/**
+ * Judges one change: cold gate, overlay render on the accepted root, check, verdict on the change (DESIGN 8). Never rejects
+ * for anything a caller can cause.
+ */
+export class Judge {
+  constructor(private readonly options: JudgeOptions) {}
+
+  async judge(call: JudgeCall): Promise<Judgement> {
+    const { host, bad } = this.options;
+    const { reviewed } = call;
+    const remembered = bad.reasonFor(reviewed.change);
+    if (remembered !== undefined) return withoutWork(denied('remembered', `${reviewed.label}: ${remembered}`));
+    if (!(await host.waitForRoot(call.deadline - performance.now(), call.signal))) return this.#cold(call);
+    const sentAt = performance.now();
+    try {
+      const reply = await this.#render(call, this.options.ledger.changes(reviewed));
+      return await this.#decide(call, reply, performance.now() - sentAt);
+    } catch (error) {
+      if (error instanceof ThreadLost) return this.#threadLost(call);
+      throw error;
+    }
+  }
+
+  #render(call: JudgeCall, ledger: readonly ObjectChange[]): Promise<ReviewReply> {
+    const { host, settings } = this.options;
+    const timeoutMs = Math.max(1, Math.min(settings.renderTimeoutMs, call.deadline - performance.now()));
+    return host.request('review', { ledger, change: call.reviewed.change, timeoutMs });
+  }
+
+  #cold(call: JudgeCall): Judgement {
+    const { host } = this.options;
+    const decision = unjudged('cold', coldMessage(host.progress, host.coldForMs));
+    return withoutWork(decision, performance.now() - call.receivedAt);
+  }
+
+  /** Whose instance was running tells whether this review killed the thread: then it is not tried again. */
+  #threadLost(call: JudgeCall): Judgement {
+    const { bad, host } = this.options;
+    const { reviewed } = call;
+    const own = host.lastLost?.endsWith(` of ${reviewed.label}`) === true;
+    if (!own) return withoutWork(unjudged('thread-lost', unjudgedMessage('the render thread ended and is being replaced', 'retry')));
+    const reason = `rendering it ended the render thread (out of memory or stack): the object asks for too much\n${BOUND_FIX}`;
+    bad.remember(reviewed.change, reason);
+    return withoutWork(denied('too-much', `${reviewed.label}: ${reason}`));
+  }
+
+  async #decide(call: JudgeCall, reply: ReviewReply, threadMs: number): Promise<Judgement> {
+    const { render } = reply;
+    if (render.kind === 'cold') return this.#cold(call);
+    if (render.kind === 'refused') return withoutWork(denied('object', `${call.reviewed.label}: the object ${render.reason}\nfix:    correct it and apply it again`));
+    const work = worked(call, render, threadMs);
+    switch (render.kind) {
+      case 'fault':
+        return { ...work, ...this.#onFaults(call.reviewed, reply, render.faults) };
+      case 'timeout':
+        return { ...work, warnings: [], decision: this.#onTimeout(call, render) };
+      case 'heap':
+        return { ...work, warnings: [], decision: onHeap(call.reviewed, render) };
+      case 'rendered':
+        return this.#onRendered(call, reply, render, work);
+    }
+  }
+
+  /** A render that hit the full time limit of its own is the object's fault; one cut short by its caller's deadline is nobody's. */
+  #onTimeout(call: JudgeCall, render: ReviewRender & { kind: 'timeout' }): Decision {
+    const { settings, bad } = this.options;
+    const hadFullTime = render.renderMs >= settings.renderTimeoutMs * 0.9;
+    if (!render.own || !hadFullTime) {
+      const fix = 'retry; if it persists, raise admission.renderTimeout and CPU, or look at the template of that instance';
+      return unjudged('render-timeout', unjudgedMessage(`the render did not end in time (at ${render.instance})`, fix), 504);
+    }
+    const reason = `rendering it takes longer than ${settings.renderTimeoutMs} ms (at ${render.instance})\n${BOUND_FIX}`;
+    bad.remember(call.reviewed.change, reason);
+    return denied('too-slow', `${call.reviewed.label}: ${reason}`);
+  }
+
+  async #onRendered(call: JudgeCall, reply: ReviewReply, render: Rendered, work: Work): Promise<Judgement> {
+    const warnings = warningLines([...render.warnings, ...reply.standing.map(standingWarning)]);
+    const base = { ...work, warnings, render: render.render };
+    if (render.unchanged) return { ...base, decision: { kind: 'allowed', reason: 'unchanged' } };
+    const started = performance.now();
+    const { outcome, runs } = await this.#check(call, render);
+    const phasesMs = { ...work.phasesMs, check: performance.now() - started };
+    const checked = { ...base, checkerRuns: runs, phasesMs };
+    if (outcome.kind === 'passed') return { ...checked, decision: { kind: 'allowed', reason: 'passed' } };
+    if (outcome.kind === 'unavailable') return { ...checked, decision: onUnavailable(outcome) };
+    const faults = await this.options.host.request('trace', { render: render.render, findings: outcome.findings.filter((finding) => finding.severity === 'alert') });
+    const judged = this.#onFaults(call.reviewed, reply, faults);
+    if (judged.decision.kind !== 'denied') return { ...checked, decision: judged.decision, warnings: warningLines([...judged.warnings, ...warnings]) };
+    const decision = (await this.#dependsOnLedger(call)) ? onLedger(call.reviewed) : judged.decision;
+    return { ...checked, decision, phasesMs: { ...phasesMs, check: performance.now() - started } };
+  }
+
+  #check(call: JudgeCall, render: Rendered): Promise<CheckedJob> {
+    const left = AbortSignal.timeout(Math.max(1, Math.floor(call.deadline - performance.now())));
+    const { reviewed } = call;
+    return this.options.desk.check({
+      render: render.render,
+      digest: render.digest,
+      label: reviewed.label,
+      shareable: render.shareable && !reviewed.dryRun,
+      signal: AbortSignal.any([call.signal, left]),
+    });
+  }
+
+  /** The ledger only adds strictness: a review that passes without it is asked to come again, never denied (DESIGN 8). */
+  async #dependsOnLedger(call: JudgeCall): Promise<boolean> {
+    if (this.options.ledger.changes(call.reviewed).length === 0) return false;
+    const { render } = await this.#render(call, []);
+    if (render.kind !== 'rendered') return false;
+    const passes = render.unchanged || (await this.#check(call, render)).outcome.kind === 'passed';
+    await this.options.host.request('release', { render: render.render });
+    return passes;
+  }
+
+  /**
+   * The verdict is on the change. A fault that stood before is not its doing; a dying object and a deletion are never held
+   * up, what they break is quarantined (DESIGN 8).
+   */
+  #onFaults(reviewed: ReviewedChange, reply: ReviewReply, faults: readonly TracedFault[]): Pick<Judgement, 'decision' | 'warnings'> {
+    if (reviewed.operation === 'DELETE') return { decision: { kind: 'allowed', reason: 'deletion' }, warnings: warningLines(faults.map(breaksWarning)) };
+    const reason = oneLine(faults[0]?.text ?? 'the checker refuses it');
+    if (reviewed.dying) return { decision: { kind: 'allowed', reason: 'dying' }, warnings: warningLines([stillNotServed(reviewed, reason)]) };
+    const fresh = faults.filter((fault) => !stoodBefore(fault, reply.own));
+    if (faults.length > 0 && fresh.length === 0) {
+      return { decision: { kind: 'allowed', reason: 'same-fault' }, warnings: warningLines([stillNotServed(reviewed, reason)]) };
+    }
+    const standing = warningLines(reply.standing.map(standingWarning));
+    return { decision: denied('refused', denyMessage(reviewed, fresh)), warnings: standing };
+  }
+}
+
+const BOUND_FIX = 'effect: it could not be rendered with the rest, so it was not admitted\nfix:    make the object smaller, or look at the template that renders it';
+
+function stoodBefore(fault: TracedFault, own: QuarantineEntry | undefined): boolean {
+  return own?.faults.includes(fault.id) === true;
+}
+
+function breaksWarning(fault: TracedFault): string {
+  const { alias = '', namespace = '', name = '' } = fault.object ?? {};
+  return `${objectLabel(alias, namespace, name)} will not be served any more: ${oneLine(fault.text)}`;
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
+}
+
+function onHeap(reviewed: ReviewedChange, render: ReviewRender & { kind: 'heap' }): Decision {
+  if (render.own) return denied('too-much', `${reviewed.label}: ${render.message}\n${BOUND_FIX}`);
+  return unjudged('heap', unjudgedMessage(render.message, 'retry; raise render.heap and the memory of rendergate if it persists'));
+}
+
+function onUnavailable(outcome: CheckOutcome & { kind: 'unavailable' }): Decision {
+  const late = outcome.reason === 'timeout' || outcome.reason === 'aborted';
+  const cause = late ? 'the checker did not end in time' : outcome.message;
+  return unjudged(`checker-${outcome.reason}`, unjudgedMessage(cause, 'retry; if it persists, look at the log of rendergate'), late ? 504 : 503);
+}
+
+function onLedger(reviewed: ReviewedChange): Decision {
+  const cause = `${reviewed.label} clashes with a change that was admitted a moment ago and may not be stored yet`;
+  return unjudged('ledger', unjudgedMessage(cause, 'retry in a second, when it is known'));
+}
+
+type Work = Pick<Judgement, 'executed' | 'checkerRuns' | 'phasesMs' | 'render'>;
+
+function worked(call: JudgeCall, render: { executed: number; overlayMs: number; renderMs: number }, threadMs: number): Work {
+  const waited = performance.now() - call.receivedAt - threadMs;
+  const queue = Math.max(0, waited + threadMs - render.overlayMs - render.renderMs);
+  return { executed: render.executed, checkerRuns: 0, phasesMs: { queue, overlay: render.overlayMs, render: render.renderMs, check: 0 }, render: undefined };
+}

@@ -1,0 +1,71 @@
+#!/usr/bin/env node
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { reportFailure, UsageError } from './failure.js';
+import { SHIPPED_CONFIG } from './package-root.js';
+
+/** Exit codes: 0 done or allowed, 1 denied or a fault in the input, 2 misused or not judged. */
+const MISUSED = 2;
+
+function port(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 0 || value > 65_535) throw new InvalidArgumentError('give a port from 0 to 65535.');
+  return value;
+}
+
+function withInputs(command: Command): Command {
+  return command
+    .option('--config <path>', 'RenderConfig: a file, or a folder with rendergate.yaml', SHIPPED_CONFIG)
+    .option('--resources <path>', 'folder (or file) of manifests that stands for the cluster', '.');
+}
+
+function program(): Command {
+  const root = new Command('rendergate')
+    .description('Reviews changes to Kubernetes objects against the load-balancer configuration that they would give.')
+    .showHelpAfterError('(add --help for the options)')
+    .exitOverride();
+
+  withInputs(root.command('serve'))
+    .description('Serve the webhook over HTTPS and keep the output directory up to date.')
+    .option('--output <dir>', 'where accepted configurations are published (DIR/current)', '.rendergate/output')
+    .option('--host <address>', 'address to listen on', '0.0.0.0')
+    .option('--port <port>', 'HTTPS port; 0 takes a free one', port, 8443)
+    .option('--health-port <port>', 'plain port of /livez, /readyz and /metrics; 0 takes a free one', port, 8081)
+    .option('--certs <dir>', 'where a development certificate is generated and kept', 'certs')
+    .option('--tls-cert <file>', 'certificate chain to serve instead (PEM)')
+    .option('--tls-key <file>', 'its key (PEM)')
+    .option('--propagation <seconds>', 'how long to serve on after SIGTERM, while readiness fails already', Number, 0)
+    .addOption(new Option('--log-level <level>', 'lowest level that is logged').choices(['debug', 'info', 'warn', 'error']).default('info'))
+    .action(async (options) => (await import('./serve.js')).serve(options));
+
+  withInputs(root.command('review'))
+    .description('Review changes offline: the same verdict as the webhook. Exit code 0 allowed, 1 denied, 2 not judged or misused.')
+    .requiredOption('-f, --filename <path>', 'file or folder with the changed objects; - reads stdin')
+    .addOption(new Option('--operation <operation>', 'what happens to them').choices(['CREATE', 'UPDATE', 'DELETE']).makeOptionMandatory())
+    .addOption(new Option('--output <format>', 'how to print').choices(['text', 'json', 'diff']).default('text'))
+    .action(async (options) => (await import('./review.js')).review(options));
+
+  withInputs(root.command('render'))
+    .description('Render the configuration of the manifests into a folder. Exit code 1 if an object had to be left out.')
+    .requiredOption('-o, --output <dir>', 'folder to write to')
+    .action(async (options) => (await import('./render.js')).render(options));
+
+  root
+    .command('demo')
+    .description('Start the webhook on the demo cluster, post reviews and show the verdicts.')
+    .option('--keep-serving', 'serve the demo until it is stopped, with a curl line to paste', false)
+    .action(async (options) => (await import('./demo.js')).demo(options));
+
+  return root;
+}
+
+async function main(): Promise<void> {
+  try {
+    await program().parseAsync();
+  } catch (error) {
+    // Help and version end here too, with code 0; a wrong option has been explained already.
+    if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : MISUSED;
+    else process.exitCode = reportFailure(error, error instanceof UsageError ? MISUSED : 1);
+  }
+}
+
+await main();

@@ -1,0 +1,98 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { Admission } from '../admission/admission.js';
+import type { ReviewRecord } from '../admission/review-record.js';
+import type { Checker } from '../check/checker.js';
+import { createHaproxyChecker, type HaproxyChecker } from '../check/haproxy-checker.js';
+import { VerdictCache } from '../check/verdict-cache.js';
+import type { EmbeddedCluster } from '../cluster/embedded-cluster.js';
+import type { Json, RenderConfig } from '../config/render-config.js';
+import { Coordinator, type ReconcileReport } from '../reconcile/coordinator.js';
+import { createPublisher } from '../reconcile/publish-directory.js';
+import { readState, writeState } from '../reconcile/state-file.js';
+import type { StoredQuarantine } from '../render/protocol.js';
+import { RenderHost } from '../render/render-host.js';
+
+export interface RuntimeOptions {
+  readonly config: RenderConfig;
+  readonly cluster: EmbeddedCluster;
+  /** Output directory; undefined for commands that publish nothing. */
+  readonly output: string | undefined;
+  readonly log: Logger;
+  /** Replaces the real checker; for benchmarks. */
+  readonly checker?: Checker;
+  readonly onReview?: (record: ReviewRecord) => void;
+  readonly onReconcile?: (report: ReconcileReport) => void;
+}
+
+/** Everything between the objects and the answers, wired together: what `serve`, `review`, `render` and the demo run. */
+export interface Runtime {
+  readonly host: RenderHost;
+  readonly coordinator: Coordinator;
+  readonly admission: Admission;
+  readonly checker: Checker;
+  close(): Promise<void>;
+}
+
+export function createRuntime(options: RuntimeOptions): Runtime {
+  const { config, cluster, output, log } = options;
+  const checker = options.checker ?? createHaproxyChecker({ settings: config.check, log: (message, fields) => log.warn(fields, message) });
+  const verdicts = new VerdictCache();
+  const state = quarantineState(output, log);
+  const host = new RenderHost({
+    config,
+    objects: () => cluster.objects(),
+    quarantine: state.read,
+    onRestart: (reason, instance) => {
+      log.error({ reason, instance, effect: 'a new, cold thread starts; reviews wait for it' }, 'render thread lost');
+      coordinator.threadLost(instance);
+    },
+  });
+  const admission = new Admission({
+    config,
+    host,
+    checker,
+    verdicts,
+    onReview: options.onReview ?? (() => undefined),
+    onInternalError: (text) => log.error({ text }, 'review failed by an error of rendergate itself'),
+  });
+  const coordinator = new Coordinator({
+    host,
+    checker,
+    verdicts,
+    settings: config.render,
+    publisher: output === undefined ? undefined : createPublisher({ directory: output }),
+    saveQuarantine: state.write,
+    log,
+    onAccepted: (revision) => admission.ledger.accepted(revision),
+    ...(options.onReconcile === undefined ? {} : { onReport: options.onReconcile }),
+  });
+  return { host, coordinator, admission, checker, close: () => closeAll(coordinator, host, checker) };
+}
+
+async function closeAll(coordinator: Coordinator, host: RenderHost, checker: Checker): Promise<void> {
+  await coordinator.close();
+  await host.close();
+  if ('close' in checker) await (checker as HaproxyChecker).close();
+}
+
+/** Accepted revisions of quarantined objects stand beside the output, so that a restart renders the same (DESIGN 9). */
+function quarantineState(output: string | undefined, log: Logger): { read: () => StoredQuarantine | undefined; write: (stored: StoredQuarantine) => void } {
+  if (output === undefined) return { read: () => undefined, write: () => undefined };
+  mkdirSync(output, { recursive: true });
+  const file = join(output, 'quarantine.json');
+  let saved = '';
+  return {
+    read: () => readState(file, log) as StoredQuarantine | undefined,
+    write: (stored) => {
+      const text = JSON.stringify(stored);
+      if (text === saved) return;
+      saved = text;
+      writeState(file, JSON.parse(text) as Json).catch((error: unknown) => {
+        saved = '';
+        log.error({ file, error: error instanceof Error ? error.message : String(error) }, 'quarantine could not be saved');
+      });
+    },
+  };
+}

@@ -1,0 +1,185 @@
+import { join } from 'node:path';
+import pino, { type Logger } from 'pino';
+import { acceptsOf, EmbeddedCluster } from '../cluster/embedded-cluster.js';
+import type { ReviewRecord } from '../admission/review-record.js';
+import { developmentCertificate, loadCertificate, watchCertificate } from '../server/certificates.js';
+import type { HealthCheck } from '../server/contract.js';
+import { startServer, type RunningServer } from '../server/https-server.js';
+import { createMetrics, type Metrics } from '../server/metrics.js';
+import { installShutdown } from '../server/shutdown.js';
+import { UsageError } from './failure.js';
+import { loadCheckedConfig } from './load.js';
+import { createRuntime, type Runtime } from './runtime.js';
+
+export interface ServeOptions {
+  readonly config: string;
+  readonly resources: string;
+  readonly output: string;
+  readonly host: string;
+  readonly port: number;
+  readonly healthPort: number;
+  readonly certs: string;
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly propagation: number;
+  readonly logLevel: string;
+}
+
+/** Reviews in flight at SIGTERM get this long; the API server's own limit is 30 s. */
+const DRAIN_MS = 30_000;
+/** Gauges that follow the render thread are refreshed as often as Prometheus usually scrapes. */
+const LEVELS_EVERY_MS = 15_000;
+
+export interface Service {
+  readonly runtime: Runtime;
+  readonly server: RunningServer;
+  readonly metrics: Metrics;
+  /** Path of the CA to trust for the development certificate. */
+  readonly ca: string | undefined;
+  close(): Promise<void>;
+}
+
+export async function serve(options: ServeOptions): Promise<void> {
+  const log = pino({ level: options.logLevel, base: null });
+  const service = await startService(options, log);
+  installShutdown(
+    {
+      startDraining: () => service.server.startDraining(),
+      propagationMs: options.propagation * 1000,
+      close: () => service.close(),
+    },
+    log,
+  );
+}
+
+/** Starts everything; the server listens before the first render has ended, so that reviews meet the gate and not a closed port. */
+export async function startService(options: ServeOptions, log: Logger, onReview?: (record: ReviewRecord) => void): Promise<Service> {
+  const config = loadCheckedConfig(options.config);
+  const tls = await certificateOf(options);
+  const metrics = createMetrics();
+  const cluster = new EmbeddedCluster(options.resources, acceptsOf(config.watchedResources));
+  // Before the thread starts: it is fed with what the first batch brought.
+  const buffered: (() => void)[] = [];
+  let started: Runtime | undefined;
+  await cluster.watch(log, (changes) => {
+    const take = (): void => {
+      if (started !== undefined) started.admission.shown(changes, started.coordinator.change(changes));
+    };
+    if (started === undefined) buffered.push(take);
+    else take();
+  });
+  const runtime = createRuntime({
+    config,
+    cluster,
+    output: options.output,
+    log,
+    onReview: (record) => {
+      logReview(log, record);
+      metrics.recordReview(record);
+      onReview?.(record);
+    },
+    onReconcile: (report) => metrics.recordReconcile(report),
+  });
+  started = runtime;
+  for (const take of buffered) take();
+  void reportChecker(runtime, log);
+  const server = await startServer({
+    host: options.host,
+    port: options.port,
+    healthPort: options.healthPort,
+    tls,
+    maxBodyBytes: config.admission.maxBodyBytes,
+    review: (call) => runtime.admission.handle(call),
+    live: [{ name: 'ping', check: () => ({ ok: true }) }],
+    ready: readyChecks(runtime),
+    metrics,
+    log,
+    drainMs: DRAIN_MS,
+  });
+  runtime.coordinator.start();
+  const watch = watchTls(options, server, log);
+  const levels = setInterval(() => void refreshLevels(runtime, metrics), LEVELS_EVERY_MS);
+  levels.unref();
+  log.info({ host: options.host, port: server.port, healthPort: server.healthPort, ca: tls.caFile, resources: options.resources, output: options.output }, 'listening');
+  return {
+    runtime,
+    server,
+    metrics,
+    ca: tls.caFile,
+    close: async () => {
+      clearInterval(levels);
+      watch.close();
+      await server.close();
+      await cluster.close();
+      await runtime.close();
+    },
+  };
+}
+
+async function certificateOf(options: ServeOptions): Promise<{ cert: string; key: string; caFile: string | undefined }> {
+  const { tlsCert, tlsKey, certs } = options;
+  if ((tlsCert === undefined) !== (tlsKey === undefined)) throw new UsageError('--tls-cert and --tls-key go together: give both or neither');
+  if (tlsCert !== undefined && tlsKey !== undefined) return { ...loadCertificate({ certFile: tlsCert, keyFile: tlsKey }), caFile: undefined };
+  const { cert, key } = await developmentCertificate(certs, []);
+  return { cert, key, caFile: join(certs, 'ca.crt') };
+}
+
+function watchTls(options: ServeOptions, server: RunningServer, log: Logger): { close(): void } {
+  const { tlsCert, tlsKey } = options;
+  if (tlsCert === undefined || tlsKey === undefined) return { close: () => undefined };
+  return watchCertificate({ certFile: tlsCert, keyFile: tlsKey }, (pair) => server.setTls(pair), log);
+}
+
+async function reportChecker(runtime: Runtime, log: Logger): Promise<void> {
+  const { checker } = runtime;
+  const version = 'probeVersion' in checker ? await (checker as { probeVersion(): Promise<string | undefined> }).probeVersion() : undefined;
+  log.info({ version: version ?? 'unknown' }, 'checker');
+}
+
+/** The entries of /readyz. With one replica no sibling can validate, so the graph's entry stays healthy with a note (decision 0029, 4). */
+function readyChecks(runtime: Runtime): HealthCheck[] {
+  const { host, coordinator } = runtime;
+  return [
+    {
+      name: 'render-graph',
+      check: () => {
+        if (host.rooted) return { ok: true };
+        const { done, known, stage } = host.progress;
+        return { ok: true, note: `no graph yet (${stage}, ${done} of ${known} instances), and no sibling can validate` };
+      },
+    },
+    {
+      name: 'reconcile',
+      check: () => {
+        const { problem, quarantined } = coordinator;
+        if (problem !== undefined) return { ok: true, note: problem.split('\n')[0] ?? problem };
+        return quarantined.length === 0 ? { ok: true } : { ok: true, note: `${quarantined.length} objects are in quarantine` };
+      },
+    },
+  ];
+}
+
+function logReview(log: Logger, record: ReviewRecord): void {
+  const { message, phasesMs, totalMs, ...rest } = record;
+  const phases = Object.fromEntries(Object.entries(phasesMs).map(([phase, ms]: [string, number]) => [phase, round(ms)]));
+  log.info({ ...rest, phasesMs: phases, totalMs: round(totalMs), ...(message === '' ? {} : { cause: message.split('\n')[0] }) }, 'review');
+}
+
+function round(ms: number): number {
+  return Math.round(ms * 100) / 100;
+}
+
+async function refreshLevels(runtime: Runtime, metrics: Metrics): Promise<void> {
+  const { host, admission } = runtime;
+  if (!host.rooted) return metrics.setLevels({ coldRender: host.progress, queueLength: admission.queueLength });
+  const status = await host.request('status', null).catch(() => undefined);
+  if (status === undefined) return;
+  metrics.setLevels({
+    quarantinedObjects: status.quarantined.length,
+    instances: status.instances,
+    graphNodes: status.nodes,
+    storedObjects: new Map(Object.entries(status.objects)),
+    ledgerEntries: admission.ledger.size,
+    queueLength: admission.queueLength,
+  });
+}

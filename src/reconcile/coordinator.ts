@@ -1,0 +1,301 @@
+import type { Logger } from 'pino';
+import type { Checker, CheckOutcome } from '../check/checker.js';
+import type { VerdictCache } from '../check/verdict-cache.js';
+import type { RenderSettings } from '../config/render-config.js';
+import type { ObjectChange, ObjectRef, QuarantineEntry, ReconcileReply, StoredQuarantine } from '../render/protocol.js';
+import { objectLabel } from '../render/keys.js';
+import type { RenderHost } from '../render/render-host.js';
+import { ThreadLost } from '../render/render-thread.js';
+import { type BlamedObject, blameByHalving, blameByLine } from './blame.js';
+import { ColdWatch } from './cold-watch.js';
+import type { Publisher } from './publish-directory.js';
+import { Trigger } from './trigger.js';
+
+type Rendered = ReconcileReply & { readonly kind: 'rendered' };
+
+export interface ReconcileReport {
+  readonly kind: 'cold' | 'warm';
+  readonly result: 'published' | 'unchanged' | 'refused' | 'unchecked' | 'failed';
+  readonly seconds: number;
+}
+
+export interface CoordinatorOptions {
+  readonly host: RenderHost;
+  readonly checker: Checker;
+  readonly verdicts: VerdictCache;
+  readonly settings: RenderSettings;
+  /** Where accepted outputs go; undefined for offline commands. */
+  readonly publisher: Publisher | undefined;
+  readonly saveQuarantine: (stored: StoredQuarantine) => void;
+  readonly log: Logger;
+  readonly onReport?: (report: ReconcileReport) => void;
+  /** Store revision (number of change batches taken in) that the accepted root has seen. */
+  readonly onAccepted?: (revision: number) => void;
+}
+
+/** DESIGN 9: after so many checks in one cycle the accepted output stays and the state is reported. */
+const MAX_CHECKS = 16;
+const RETRY_CHECK_MS = { first: 1_000, most: 30_000 } as const;
+
+/**
+ * The reconcile loop: render, check, accept, publish (DESIGN 9). One cycle at a time; triggers that arrive meanwhile make
+ * one more. What the checker refuses is never published; objects that break it are quarantined and the rest goes on.
+ */
+export class Coordinator {
+  readonly #trigger: Trigger;
+  readonly #coldWatch: ColdWatch;
+  #revision = 0;
+  #retryMs: number = RETRY_CHECK_MS.first;
+  #retry: NodeJS.Timeout | undefined;
+  #quarantined: readonly QuarantineEntry[] = [];
+  #lastProblem: string | undefined;
+  /** Whether the accepted root's outputs stand in the output directory. */
+  #isPublished = false;
+  #rendering = false;
+
+  constructor(private readonly options: CoordinatorOptions) {
+    this.#trigger = new Trigger(() => this.cycle(), options.settings.debounceMs);
+    this.#coldWatch = new ColdWatch(options.host, options.settings.timeoutMs, options.log);
+  }
+
+  get quarantined(): readonly QuarantineEntry[] {
+    return this.#quarantined;
+  }
+
+  /** Why the newest state is not published, or undefined when it is. */
+  get problem(): string | undefined {
+    return this.#lastProblem;
+  }
+
+  /** Number of change batches taken in so far. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** Hands stored changes to the render thread and asks for a cycle. Returns the revision at which they are in. */
+  change(changes: readonly ObjectChange[]): number {
+    const revision = ++this.#revision;
+    void this.#store(changes);
+    this.#trigger.fire();
+    return revision;
+  }
+
+  async #store(changes: readonly ObjectChange[]): Promise<void> {
+    try {
+      const { refused } = await this.options.host.request('store', { changes });
+      for (const reason of refused) this.options.log.warn({ reason }, 'object left out');
+    } catch (error) {
+      // A thread that is lost now is replaced by one that is fed everything again.
+      if (!(error instanceof ThreadLost)) throw error;
+    }
+  }
+
+  /**
+   * The thread died at this instance (`backends of ingresses shop/web`). If it was at work for us, a stored object did it
+   * and is held back in the cold render that follows (DESIGN 8); a review's object is the judge's to remember.
+   */
+  threadLost(instance: string): void {
+    const [, component, alias, title = ''] = /^(\S+) of (\S+) (.*)$/.exec(instance) ?? [];
+    if (this.#rendering && alias !== undefined) {
+      const [name = '', namespace = ''] = title.split('/').reverse();
+      const reason = `its instance of ${component} was running when the render thread died`;
+      void this.options.host
+        .request('quarantine', { objects: [{ alias, namespace, name, faults: [`thread ${component}`], reason }] })
+        .catch(() => undefined); // lost again: the next loss names its own instance
+    }
+    this.#trigger.fire();
+  }
+
+  start(): void {
+    this.#trigger.fire(true);
+  }
+
+  /** Runs what was asked for and resolves when it is done. */
+  settled(): Promise<void> {
+    return this.#trigger.settled();
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#retry);
+    this.#coldWatch.close();
+    this.options.host.cancel();
+    await this.#trigger.close();
+  }
+
+  /** One whole cycle; never rejects. */
+  async cycle(): Promise<void> {
+    clearTimeout(this.#retry);
+    const started = performance.now();
+    try {
+      const report = await this.#cycle();
+      this.options.onReport?.({ ...report, seconds: (performance.now() - started) / 1000 });
+    } catch (error) {
+      if (error instanceof ThreadLost) this.#trigger.fire();
+      else this.#fail(`an error of rendergate itself: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  async #cycle(): Promise<Omit<ReconcileReport, 'seconds'>> {
+    const revision = this.#revision;
+    const reply = await this.#render();
+    const kind = reply.kind === 'rendered' && !reply.cold ? 'warm' : 'cold';
+    if (reply.kind === 'failed') {
+      this.#fail(`the render failed: ${reply.faults.map((fault) => fault.reason).join('; ')}`);
+      return { kind, result: 'failed' };
+    }
+    if (reply.kind === 'stopped') {
+      if (reply.why === 'timeout') this.#trigger.fire(true);
+      this.#fail(reply.message);
+      return { kind, result: 'failed' };
+    }
+    return { kind, result: await this.#settle(reply, revision) };
+  }
+
+  async #render(): Promise<ReconcileReply> {
+    this.#coldWatch.begin();
+    this.#rendering = true;
+    try {
+      return await this.options.host.request('reconcile', { timeoutMs: this.options.settings.timeoutMs });
+    } finally {
+      this.#rendering = false;
+      this.#coldWatch.end();
+    }
+  }
+
+  // --- Check
+
+  async #settle(first: Rendered, revision: number): Promise<ReconcileReport['result']> {
+    let rendered = first;
+    for (let checks = 0; checks < MAX_CHECKS; checks++) {
+      const outcome = rendered.unchanged ? 'unchanged' : await this.#check(rendered);
+      if (outcome === 'unchanged' || outcome.kind === 'passed') return this.#accept(rendered, revision);
+      if (outcome.kind === 'unavailable') return this.#unchecked(outcome.message);
+      const blamed = await blameByLine(this.options.host, rendered.render, outcome.findings);
+      if (blamed.length === 0) return this.#settleByHalving(rendered, outcome, revision, MAX_CHECKS - checks - 1);
+      const next = await this.#without(blamed);
+      await this.options.host.request('release', { render: rendered.render });
+      if (next === undefined) return 'failed';
+      rendered = next;
+    }
+    return this.#refused('the checker still refuses the configuration after 16 tries');
+  }
+
+  async #check(rendered: Rendered): Promise<CheckOutcome> {
+    const { checker, verdicts, host } = this.options;
+    const key = `${checker.identity} ${rendered.digest}`;
+    const known = verdicts.get(key);
+    if (known !== undefined) return known;
+    const files = await host.request('files', { render: rendered.render });
+    const outcome = await checker.check({ files, lane: 'reconcile', signal: new AbortController().signal });
+    verdicts.put(key, outcome);
+    return outcome;
+  }
+
+  /** Renders again with these objects held back. */
+  async #without(objects: readonly BlamedObject[]): Promise<Rendered | undefined> {
+    await this.options.host.request('quarantine', { objects });
+    const reply = await this.#render();
+    if (reply.kind === 'rendered') return reply;
+    this.#fail(reply.kind === 'stopped' ? reply.message : reply.faults.map((fault) => fault.reason).join('; '));
+    return undefined;
+  }
+
+  async #settleByHalving(
+    rendered: Rendered,
+    outcome: CheckOutcome & { kind: 'refused' },
+    revision: number,
+    triesLeft: number,
+  ): Promise<ReconcileReport['result']> {
+    const { host } = this.options;
+    const said = outcome.findings[0]?.text ?? '';
+    const asBlamed = (refs: readonly ObjectRef[]): BlamedObject[] =>
+      refs.map((ref) => ({ ...ref, faults: [`unplaced ${said}`], reason: `the checker refuses the configuration with it: ${said}` }));
+    let last: Rendered | undefined = rendered;
+    const suspects = await host.request('suspects', null);
+    const guilty = await blameByHalving(suspects, Math.max(1, triesLeft - 3), async (refs) => {
+      last = await this.#without(asBlamed(refs));
+      const passed = last !== undefined && (await this.#check(last)).kind === 'passed';
+      await host.request('unquarantine', { objects: refs });
+      return passed;
+    });
+    if (guilty.length === 0) return this.#refused(`the checker refuses the configuration, and no object is to blame: ${said}`);
+    const clean = await this.#without(asBlamed(guilty));
+    if (clean === undefined) return 'failed';
+    return (await this.#check(clean)).kind === 'passed' ? this.#accept(clean, revision) : this.#refused(said);
+  }
+
+  #refused(message: string): 'refused' {
+    this.#fail(`${message}; the last accepted configuration stays`);
+    return 'refused';
+  }
+
+  /** The outputs wait and the check alone is repeated (DESIGN 7): the graph is committed, so the next render is warm. */
+  #unchecked(message: string): 'unchecked' {
+    this.#fail(`${message}; the check is repeated in ${this.#retryMs} ms, the last accepted configuration stays`);
+    this.#retry = setTimeout(() => this.#trigger.fire(true), this.#retryMs);
+    this.#retryMs = Math.min(this.#retryMs * 2, RETRY_CHECK_MS.most);
+    return 'unchecked';
+  }
+
+  #fail(problem: string): void {
+    this.#lastProblem = problem;
+    this.options.log.error({ problem, revision: this.#revision }, 'reconcile failed');
+  }
+
+  // --- Accept and publish
+
+  async #accept(rendered: Rendered, revision: number): Promise<'published' | 'unchanged'> {
+    const { host, log, onAccepted, saveQuarantine } = this.options;
+    const stored = await host.accept(rendered.render);
+    this.#retryMs = RETRY_CHECK_MS.first;
+    this.#lastProblem = undefined;
+    this.#reportQuarantine(rendered.quarantined);
+    saveQuarantine(stored);
+    for (const { alias, namespace, name, type, reason, message } of rendered.events) {
+      log.info({ object: objectLabel(alias, namespace, name), type, reason, message }, 'event');
+    }
+    const published = rendered.unchanged && this.#isPublished ? undefined : await this.#publish(rendered);
+    await host.request('release', { render: rendered.render });
+    const { cold, executed, instances, renderMs } = rendered;
+    log.info({ revision, cold, executed, instances, renderMs: round(renderMs), path: published, quarantined: this.#quarantined.length }, published === undefined ? 'reconciled' : 'published');
+    onAccepted?.(revision);
+    return published === undefined ? 'unchanged' : 'published';
+  }
+
+  async #publish(rendered: Rendered): Promise<string | undefined> {
+    const { host, publisher } = this.options;
+    if (publisher === undefined) return undefined;
+    const files = await host.request('files', { render: rendered.render });
+    try {
+      const { path } = await publisher.publish(files, `${Date.now()}-${rendered.digest.slice(0, 12)}`);
+      this.#isPublished = true;
+      return path;
+    } catch (error) {
+      this.#isPublished = false;
+      this.#fail(`the output could not be published: ${error instanceof Error ? error.message : String(error)}`);
+      return undefined;
+    }
+  }
+
+  /** Says once what came into quarantine and what left it. */
+  #reportQuarantine(now: readonly QuarantineEntry[]): void {
+    const before = new Set(this.#quarantined.map(entryKey));
+    const after = new Set(now.map(entryKey));
+    for (const entry of now.filter((candidate) => !before.has(entryKey(candidate)))) {
+      const effect = entry.servedOld ? 'its last accepted revision is served' : 'it is not served';
+      this.options.log.warn({ object: objectLabel(entry.alias, entry.namespace, entry.name), reason: entry.reason, effect }, 'object quarantined');
+    }
+    for (const entry of this.#quarantined.filter((candidate) => !after.has(entryKey(candidate)))) {
+      this.options.log.info({ object: objectLabel(entry.alias, entry.namespace, entry.name) }, 'object left quarantine');
+    }
+    this.#quarantined = now;
+  }
+}
+
+function entryKey(entry: QuarantineEntry): string {
+  return `${objectLabel(entry.alias, entry.namespace, entry.name)} ${entry.reason}`;
+}
+
+function round(ms: number): number {
+  return Math.round(ms * 10) / 10;
+}

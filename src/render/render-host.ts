@@ -1,0 +1,111 @@
+import type { RenderConfig } from '../config/render-config.js';
+import type { RenderProgress } from './progress.js';
+import type { ObjectChange, RequestName, StoredQuarantine, ThreadApi } from './protocol.js';
+import { RenderThread } from './render-thread.js';
+
+export interface RenderHostOptions {
+  readonly config: RenderConfig;
+  /** All stored objects, for a thread that starts: the host keeps none itself. */
+  readonly objects: () => readonly ObjectChange[];
+  readonly quarantine?: () => StoredQuarantine | undefined;
+  /** A thread was lost; its successor is cold and fed again already. */
+  readonly onRestart?: (reason: string, instance: string) => void;
+}
+
+/**
+ * Owns the render thread and replaces it when it dies, and keeps the **cold gate** (decision 0029): until a render has been
+ * accepted, reviews wait here instead of starting a cold render of their own.
+ */
+export class RenderHost {
+  #thread: RenderThread;
+  #rooted = false;
+  #closed = false;
+  /** What the last lost thread was rendering: `backends of ingresses shop/web`. */
+  #lastLost: string | undefined;
+  #coldSince = performance.now();
+  readonly #waiters = new Set<() => void>();
+
+  constructor(private readonly options: RenderHostOptions) {
+    this.#thread = this.#start();
+  }
+
+  /** Whether there is an accepted root, so that reviews can be judged. */
+  get rooted(): boolean {
+    return this.#rooted;
+  }
+
+  get lastLost(): string | undefined {
+    return this.#lastLost;
+  }
+
+  get progress(): RenderProgress {
+    return this.#thread.progress;
+  }
+
+  /** Milliseconds since this host became cold; meaningless once it is rooted. */
+  get coldForMs(): number {
+    return performance.now() - this.#coldSince;
+  }
+
+  request<Name extends RequestName>(name: Name, body: ThreadApi[Name][0]): Promise<ThreadApi[Name][1]> {
+    return this.#thread.request(name, body);
+  }
+
+  cancel(): void {
+    this.#thread.cancel();
+  }
+
+  /** The render passed its check: it is the accepted root, and the gate opens. */
+  async accept(render: number): Promise<StoredQuarantine> {
+    const stored = await this.#thread.request('accept', { render });
+    this.#rooted = true;
+    for (const wake of this.#waiters) wake();
+    this.#waiters.clear();
+    return stored;
+  }
+
+  /** Resolves true when there is a root, false when the time is up or the caller has gone. */
+  waitForRoot(timeoutMs: number, signal: AbortSignal): Promise<boolean> {
+    if (this.#rooted) return Promise.resolve(true);
+    if (timeoutMs <= 0 || signal.aborted) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      const finish = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', finish);
+        this.#waiters.delete(finish);
+        resolve(this.#rooted);
+      };
+      const timer = setTimeout(finish, timeoutMs);
+      signal.addEventListener('abort', finish);
+      this.#waiters.add(finish);
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#thread.cancel();
+    await this.#thread.terminate();
+  }
+
+  #start(): RenderThread {
+    const thread = new RenderThread(this.options.config, (reason) => this.#replace(reason));
+    void this.#feed(thread).catch(() => undefined); // a thread that dies while it is fed is replaced like any other
+    return thread;
+  }
+
+  async #feed(thread: RenderThread): Promise<void> {
+    await thread.request('store', { changes: this.options.objects() });
+    const stored = this.options.quarantine?.();
+    if (stored !== undefined) await thread.request('restore', stored);
+  }
+
+  #replace(reason: string): void {
+    if (this.#closed) return;
+    const { instance } = this.#thread.progress;
+    this.#lastLost = instance;
+    this.#rooted = false;
+    this.#coldSince = performance.now();
+    this.#thread = this.#start();
+    this.options.onRestart?.(reason, instance);
+  }
+}
