@@ -2,10 +2,11 @@ import { statSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { ManifestBook, type FileNews } from './manifest-book.js';
-import { codeOf, comparePaths, readText, walk, type FileReading } from './manifest-files.js';
+import { comparePaths, readText, walk, type FileReading } from './manifest-files.js';
 import { noticeOfConflict, noticeOfEntry, noticesOfBroken, type ManifestNotice } from './manifest-notice.js';
 import type { Accepts, ObjectChange } from './manifest-set.js';
 import { ManifestWatcher, type WatchTimes } from './manifest-watcher.js';
+import { systemErrorCode } from './system-error.js';
 
 export type { AcceptedKind, Accepts, ObjectChange } from './manifest-set.js';
 export type { ManifestNotice } from './manifest-notice.js';
@@ -93,7 +94,7 @@ function attempt<T>(path: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    const code = codeOf(error);
+    const code = systemErrorCode(error);
     const reason = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
     throw new ManifestPathError(`${path} ${reason}: give a directory of manifests, or create it first`, {
       cause: error,

@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { MAX_FILE_BYTES } from './manifest.js';
+import { systemErrorCode } from './system-error.js';
 
 /** Paths here are relative to the directory, with `/`, so that path order is the same everywhere. */
 
@@ -48,7 +49,7 @@ export function* walk(root: string, path = ''): Generator<WalkEntry> {
     entries = readdirSync(join(root, path), { withFileTypes: true });
   } catch (error) {
     // A directory that vanished meanwhile is no news; its parent's next reading shows it.
-    if (codeOf(error) !== 'ENOENT') yield { kind: 'unreadable-directory', path };
+    if (systemErrorCode(error) !== 'ENOENT') yield { kind: 'unreadable-directory', path };
     return;
   }
   for (const entry of entries.sort((a, b) => comparePaths(a.name, b.name))) {
@@ -162,15 +163,9 @@ function decode(bytes: Buffer): FileReading {
 }
 
 function failure(error: unknown): FileReading {
-  const code = codeOf(error);
+  const code = systemErrorCode(error);
   if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'gone' };
   // ENXIO is what a socket says.
   if (code === 'ENXIO') return { kind: 'gone' };
   return { kind: 'unreadable', message: `cannot be read (${code})` };
-}
-
-/** `ENOENT` and the like. */
-export function codeOf(error: unknown): string {
-  const code: unknown = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' ? code : String(error);
 }

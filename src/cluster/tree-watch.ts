@@ -1,6 +1,7 @@
 import { lstatSync, statSync, watch, type FSWatcher } from 'node:fs';
 import { basename, join } from 'node:path';
-import { codeOf, isHidden, walk, type WalkEntry } from './manifest-files.js';
+import { isHidden, walk, type WalkEntry } from './manifest-files.js';
+import { systemErrorCode } from './system-error.js';
 
 export interface TreeEvents {
   /** Something about this entry (not a directory, not hidden) changed. The path is relative, with `/`. */
@@ -74,11 +75,11 @@ export class TreeWatch {
   #watch(path: string, inode: string): void {
     try {
       const watcher = watch(join(this.root, path), (event, name) => this.#onEvent(path, event, name));
-      watcher.on('error', (error) => this.events.onUnwatched(path, codeOf(error)));
+      watcher.on('error', (error) => this.events.onUnwatched(path, systemErrorCode(error)));
       this.#watched.set(path, { watcher, inode });
       this.#unwatched.delete(path);
     } catch (error) {
-      if (!this.#unwatched.has(path)) this.events.onUnwatched(path, codeOf(error));
+      if (!this.#unwatched.has(path)) this.events.onUnwatched(path, systemErrorCode(error));
       this.#unwatched.add(path);
     }
   }
