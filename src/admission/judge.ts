@@ -113,7 +113,7 @@ export class Judge {
     const { outcome, runs } = await this.#check(call, render);
     const phasesMs = { ...work.phasesMs, check: performance.now() - started };
     const checked = { ...base, checkerRuns: runs, phasesMs };
-    if (outcome.kind === 'passed') return { ...checked, decision: { kind: 'allowed', reason: 'passed' } };
+    if (outcome.kind === 'passed') return { ...checked, decision: { kind: 'allowed', reason: runs === 0 ? 'known' : 'passed' } };
     if (outcome.kind === 'unavailable') return { ...checked, decision: onUnavailable(outcome) };
     const faults = await this.options.host.request('trace', { render: render.render, findings: outcome.findings.filter((finding) => finding.severity === 'alert') });
     const judged = this.#onFaults(call.reviewed, reply, faults);

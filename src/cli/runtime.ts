@@ -7,7 +7,7 @@ import type { Checker } from '../check/checker.js';
 import { createHaproxyChecker, type HaproxyChecker } from '../check/haproxy-checker.js';
 import { VerdictCache } from '../check/verdict-cache.js';
 import type { EmbeddedCluster } from '../cluster/embedded-cluster.js';
-import type { Json, RenderConfig } from '../config/render-config.js';
+import type { RenderConfig } from '../config/render-config.js';
 import { Coordinator, type ReconcileReport } from '../reconcile/coordinator.js';
 import { createPublisher } from '../reconcile/publish-directory.js';
 import { readState, writeState } from '../reconcile/state-file.js';
@@ -88,11 +88,7 @@ function quarantineState(output: string | undefined, log: Logger): { read: () =>
     write: (stored) => {
       const text = JSON.stringify(stored);
       if (text === saved) return;
-      saved = text;
-      writeState(file, JSON.parse(text) as Json).catch((error: unknown) => {
-        saved = '';
-        log.error({ file, error: error instanceof Error ? error.message : String(error) }, 'quarantine could not be saved');
-      });
+      if (writeState(file, stored, log)) saved = text;
     },
   };
 }

@@ -2,6 +2,8 @@ import { join } from 'node:path';
 import pino, { type Logger } from 'pino';
 import { acceptsOf, EmbeddedCluster } from '../cluster/embedded-cluster.js';
 import type { ReviewRecord } from '../admission/review-record.js';
+import type { Checker } from '../check/checker.js';
+import type { RenderConfig } from '../config/render-config.js';
 import { developmentCertificate, loadCertificate, watchCertificate } from '../server/certificates.js';
 import type { HealthCheck } from '../server/contract.js';
 import { startServer, type RunningServer } from '../server/https-server.js';
@@ -41,7 +43,7 @@ export interface Service {
 
 export async function serve(options: ServeOptions): Promise<void> {
   const log = pino({ level: options.logLevel, base: null });
-  const service = await startService(options, log);
+  const service = await startService(loadCheckedConfig(options.config), options, log);
   installShutdown(
     {
       startDraining: () => service.server.startDraining(),
@@ -52,9 +54,14 @@ export async function serve(options: ServeOptions): Promise<void> {
   );
 }
 
+/** For the demo and for benchmarks. */
+export interface ServiceExtra {
+  readonly onReview?: (record: ReviewRecord) => void;
+  readonly checker?: Checker;
+}
+
 /** Starts everything; the server listens before the first render has ended, so that reviews meet the gate and not a closed port. */
-export async function startService(options: ServeOptions, log: Logger, onReview?: (record: ReviewRecord) => void): Promise<Service> {
-  const config = loadCheckedConfig(options.config);
+export async function startService(config: RenderConfig, options: ServeOptions, log: Logger, extra: ServiceExtra = {}): Promise<Service> {
   const tls = await certificateOf(options);
   const metrics = createMetrics();
   const cluster = new EmbeddedCluster(options.resources, acceptsOf(config.watchedResources));
@@ -76,8 +83,9 @@ export async function startService(options: ServeOptions, log: Logger, onReview?
     onReview: (record) => {
       logReview(log, record);
       metrics.recordReview(record);
-      onReview?.(record);
+      extra.onReview?.(record);
     },
+    ...(extra.checker === undefined ? {} : { checker: extra.checker }),
     onReconcile: (report) => metrics.recordReconcile(report),
   });
   started = runtime;

@@ -54,6 +54,15 @@ export class Reviewer {
   }
 
   #render(body: ThreadApi['review'][0]): ReviewRender {
+    try {
+      return this.#renderOver(body);
+    } catch (error) {
+      if (body.ledger.length === 0 || !isRenderEnd(error)) throw error;
+      return this.#renderOver({ ...body, ledger: [] });
+    }
+  }
+
+  #renderOver(body: ThreadApi['review'][0]): ReviewRender {
     const base = this.renderer.accepted;
     if (base === undefined) return { kind: 'cold' };
     const { context } = this.renderer;
@@ -61,7 +70,8 @@ export class Reviewer {
     const session = new RenderSession(context, base);
     const started = performance.now();
     try {
-      this.#apply(session, [...body.ledger, body.change]);
+      this.#applyLedger(session, body);
+      this.#apply(session, [body.change]);
     } catch (error) {
       if (error instanceof IngestError) return { kind: 'refused', reason: error.message };
       throw error;
@@ -76,6 +86,17 @@ export class Reviewer {
     } finally {
       context.progress.stage('idle');
     }
+  }
+
+  /**
+   * What was admitted a moment ago belongs to the ground on which this change is judged: its executions and warnings are
+   * not this change's. A ledger that can't be rendered is left out, since it only ever adds strictness.
+   */
+  #applyLedger(session: RenderSession, { ledger, timeoutMs }: ThreadApi['review'][0]): void {
+    if (ledger.length === 0) return;
+    this.#apply(session, ledger);
+    runBounded(() => session.run(), timeoutMs);
+    session.startCounting();
   }
 
   #apply(session: RenderSession, changes: readonly ObjectChange[]): void {
@@ -155,7 +176,7 @@ export class Reviewer {
       const { outputs, digest } = runBounded(() => this.#finish(session), body.timeoutMs);
       return { render: this.renderer.keep(traceable(session, outputs)), digest, left: body.renders.filter((id) => !chosen.includes(id)) };
     } catch (error) {
-      if (error instanceof RenderFailure || error instanceof TimedOut || error instanceof RenderStopped) return { render: undefined };
+      if (isRenderEnd(error)) return { render: undefined };
       throw error;
     }
   }
@@ -173,6 +194,10 @@ export class Reviewer {
       return true;
     });
   }
+}
+
+function isRenderEnd(error: unknown): boolean {
+  return error instanceof RenderFailure || error instanceof TimedOut || error instanceof RenderStopped;
 }
 
 function traceable(session: RenderSession, outputs: Outputs): { outputs: Outputs } & Pick<RenderSession, 'snapshot' | 'winner' | 'winners' | 'count'> {
