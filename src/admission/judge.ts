@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { AdmissionSettings } from '../config/render-config.js';
 import type { CheckOutcome } from '../check/checker.js';
 import type { ObjectChange, QuarantineEntry, ReviewRender, ReviewReply, TracedFault } from '../render/protocol.js';
@@ -27,6 +28,10 @@ export interface JudgeCall {
   readonly signal: AbortSignal;
 }
 
+/** A render that is stopped at the deadline still has to say so. */
+const SETTLE_MS = 50;
+const LATE: ReviewReply = { render: { kind: 'late' }, standing: [], own: undefined };
+
 type Rendered = ReviewRender & { readonly kind: 'rendered' };
 
 /**
@@ -52,10 +57,22 @@ export class Judge {
     }
   }
 
-  #render(call: JudgeCall, ledger: readonly ObjectChange[]): Promise<ReviewReply> {
+  /** The thread may be busy with another render: a review whose time is up meanwhile is answered all the same. */
+  async #render(call: JudgeCall, ledger: readonly ObjectChange[]): Promise<ReviewReply> {
     const { host, settings } = this.options;
-    const timeoutMs = Math.max(1, Math.min(settings.renderTimeoutMs, call.deadline - performance.now()));
-    return host.request('review', { ledger, change: call.reviewed.change, timeoutMs });
+    const leftMs = Math.max(0, call.deadline - performance.now());
+    const body = { ledger, change: call.reviewed.change, timeoutMs: settings.renderTimeoutMs, expiresAt: Date.now() + leftMs };
+    const asked = host.request('review', body);
+    const timer = new AbortController();
+    const late = delay(leftMs + SETTLE_MS, LATE, { signal: AbortSignal.any([timer.signal, call.signal]) }).catch(() => LATE);
+    const first = await Promise.race([asked, late]);
+    timer.abort();
+    if (first === LATE) void asked.then((reply) => this.#release(reply.render)).catch(() => undefined);
+    return first;
+  }
+
+  #release(render: ReviewRender): Promise<unknown> {
+    return render.kind === 'rendered' ? this.options.host.request('release', { render: render.render }) : Promise.resolve();
   }
 
   #cold(call: JudgeCall): Judgement {
@@ -78,6 +95,10 @@ export class Judge {
   async #decide(call: JudgeCall, reply: ReviewReply, threadMs: number): Promise<Judgement> {
     const { render } = reply;
     if (render.kind === 'cold') return this.#cold(call);
+    if (render.kind === 'late') {
+      const fix = 'retry; give rendergate more CPU if it persists';
+      return withoutWork(unjudged('late', unjudgedMessage('its time was up while it waited for the render thread', fix), 504), performance.now() - call.receivedAt);
+    }
     if (render.kind === 'refused') return withoutWork(denied('object', `${call.reviewed.label}: the object ${render.reason}\nfix:    correct it and apply it again`));
     const work = worked(call, render, threadMs);
     switch (render.kind) {

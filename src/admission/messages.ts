@@ -74,7 +74,7 @@ function fixOf(reviewed: ReviewedChange, fault: TracedFault): string {
 /** Decision 0029, 3: what is wrong, the effect, the fix; with progress and an estimate. */
 export function coldMessage(progress: RenderProgress, coldForMs: number): string {
   const { done, known } = progress;
-  const share = known > 0 && done > 0 && done < known ? `${done} of ${known} instances, ${estimate(done, known, coldForMs)}` : progress.stage;
+  const share = known > 0 && done < known ? `${done} of ${known} instances${estimate(done, known, coldForMs)}` : progress.stage;
   return message([
     `not judged: the first full render is still running (${share})`,
     'effect: until it finishes no change can be validated, so this one was not admitted',
@@ -86,9 +86,10 @@ export function coldMessage(progress: RenderProgress, coldForMs: number): string
 /** A 503 also says how to get out (DESIGN 8). */
 const WAY_OUT = 'way out for operators: kubectl delete validatingwebhookconfiguration rendergate';
 
+/** Too little done says nothing about the rest. */
 function estimate(done: number, known: number, elapsedMs: number): string {
-  const seconds = Math.ceil((elapsedMs * (known - done)) / done / 1000);
-  return seconds < 1 ? 'under a second left' : `about ${seconds} s left`;
+  if (done * 10 < known) return '';
+  return `, about ${Math.max(1, Math.ceil((elapsedMs * (known - done)) / done / 1000))} s left`;
 }
 
 export function unjudgedMessage(cause: string, fix: string): string {

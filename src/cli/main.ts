@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { reportFailure, UsageError } from './failure.js';
-import { SHIPPED_CONFIG } from './package-root.js';
+import { packageVersion, SHIPPED_CONFIG } from './package-root.js';
 
 /** Exit codes: 0 done or allowed, 1 denied or a fault in the input, 2 misused or not judged. */
 const MISUSED = 2;
@@ -22,6 +22,7 @@ function program(): Command {
   const root = new Command('rendergate')
     .description('Reviews changes to Kubernetes objects against the load-balancer configuration that they would give.')
     .showHelpAfterError('(add --help for the options)')
+    .version(packageVersion(), '--version')
     .exitOverride();
 
   withInputs(root.command('serve'))

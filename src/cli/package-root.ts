@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -11,3 +11,7 @@ export function packageRoot(): string {
 
 /** The HAProxy configuration that ships with rendergate. */
 export const SHIPPED_CONFIG = join(packageRoot(), 'deploy', 'haproxy');
+
+export function packageVersion(): string {
+  return (JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as { version: string }).version;
+}

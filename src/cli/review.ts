@@ -55,7 +55,7 @@ function changedObjects(options: ReviewOptions, config: RenderConfig): readonly 
     if (problem !== undefined) throw new UsageError(`${problem.file}: ${problem.message}`);
     return changes.flatMap((change) => ('text' in change ? parseManifests(change.text, options.filename).objects : []));
   }
-  const { objects, problems } = parseManifests(textOf(options.filename), options.filename);
+  const { objects, problems } = parseManifests(textOf(options.filename), options.filename, { nameless: true });
   const [problem] = problems;
   if (problem !== undefined) throw new UsageError(`${options.filename}:${problem.line ?? 1}: ${problem.message}`);
   return objects;

@@ -101,7 +101,9 @@ export type ReviewRender =
   | ({ readonly kind: 'timeout'; readonly own: boolean; readonly instance: string; readonly executed: number } & RenderTimes)
   | ({ readonly kind: 'heap'; readonly own: boolean; readonly message: string; readonly executed: number } & RenderTimes)
   | { readonly kind: 'refused'; readonly reason: string }
-  | { readonly kind: 'cold' };
+  | { readonly kind: 'cold' }
+  /** Its time was up before it could begin. */
+  | { readonly kind: 'late' };
 
 export interface ReviewReply {
   readonly render: ReviewRender;
@@ -125,8 +127,11 @@ export interface ThreadApi {
   store: [{ readonly changes: readonly ObjectChange[]; readonly replace?: readonly string[] }, { readonly refused: readonly string[] }];
   /** Brings the graph to the stores' newest state and commits it. Without `timeoutMs` it runs to completion. */
   reconcile: [{ readonly timeoutMs: number | undefined }, ReconcileReply];
-  /** Renders the accepted root with changes on top, in a session that is always dropped. The last change is the reviewed one. */
-  review: [{ readonly ledger: readonly ObjectChange[]; readonly change: ObjectChange; readonly timeoutMs: number }, ReviewReply];
+  /**
+   * Renders the accepted root with the ledger and the change on top, in a session that is always dropped. After `expiresAt`
+   * (Date.now(), milliseconds) nobody waits for it any more, and it is not begun.
+   */
+  review: [{ readonly ledger: readonly ObjectChange[]; readonly change: ObjectChange; readonly timeoutMs: number; readonly expiresAt: number }, ReviewReply];
   /** Renders several reviewed changes together, or says that they depend on each other. */
   combine: [{ readonly renders: readonly number[]; readonly timeoutMs: number }, { readonly render: number; readonly digest: string; readonly left: readonly number[] } | { readonly render: undefined }];
   files: [{ readonly render: number }, readonly { readonly name: string; readonly text: string; readonly sensitive: boolean }[]];

@@ -65,6 +65,8 @@ export class Reviewer {
   #renderOver(body: ThreadApi['review'][0]): ReviewRender {
     const base = this.renderer.accepted;
     if (base === undefined) return { kind: 'cold' };
+    const left = Math.min(body.timeoutMs, body.expiresAt - Date.now());
+    if (left <= 0) return { kind: 'late' };
     const { context } = this.renderer;
     context.progress.clearCancel();
     const session = new RenderSession(context, base);
@@ -79,7 +81,7 @@ export class Reviewer {
     const overlaid = performance.now();
     const times = (): { overlayMs: number; renderMs: number } => ({ overlayMs: overlaid - started, renderMs: performance.now() - overlaid });
     try {
-      const done = runBounded(() => this.#finish(session), body.timeoutMs);
+      const done = runBounded(() => this.#finish(session), left);
       return this.#rendered(session, body, done, times());
     } catch (error) {
       return { ...this.#ended(error, session, body.change), executed: session.executedKeys.length, ...times() } as ReviewRender;
