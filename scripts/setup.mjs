@@ -8,14 +8,22 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 20 || (major === 20 && minor < 19)) {
-  console.error(`rendergate needs Node 20.19 or newer, this is ${process.version}. Install it from https://nodejs.org and run the command again.`);
+  console.error(
+    `rendergate needs Node 20.19 or newer, this is ${process.version}. Install it from https://nodejs.org and run the command again.`,
+  );
   process.exit(2);
 }
 
 function run(command, args) {
-  const { status, error } = spawnSync(command, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'], shell: process.platform === 'win32' });
+  const { status, error } = spawnSync(command, args, {
+    cwd: root,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    shell: process.platform === 'win32',
+  });
   if (status !== 0) {
-    console.error(`setup: "${command} ${args.join(' ')}" failed${error ? `: ${error.message}` : ''}. Mend what it says above and run the command again.`);
+    console.error(
+      `setup: "${command} ${args.join(' ')}" failed${error ? `: ${error.message}` : ''}. Mend what it says above and run the command again.`,
+    );
     process.exit(status ?? 1);
   }
 }

@@ -8,7 +8,7 @@ import { BadObjects } from './bad-objects.js';
 import { CheckDesk } from './check-desk.js';
 import { budgetOf } from './deadline.js';
 import { type AdmissionRequest, decodeReview } from './decode-review.js';
-import { denied, type Judgement, unjudged, withoutWork } from './decision.js';
+import { ALLOWED_FAULTY, denied, type Judgement, unjudged, withoutWork } from './decision.js';
 import { Judge } from './judge.js';
 import { Ledger } from './ledger.js';
 import { unjudgedMessage, warningLine } from './messages.js';
@@ -83,25 +83,40 @@ export class Admission {
     const { budgetMs, queueLength } = this.options.config.admission;
     if (this.#under >= queueLength) {
       const cause = `${this.#under} reviews are waiting already (admission.queueLength)`;
-      return { label, judgement: withoutWork(unjudged('queue-full', unjudgedMessage(cause, 'retry; give rendergate more CPU if it persists'))) };
+      return {
+        label,
+        judgement: withoutWork(
+          unjudged('queue-full', unjudgedMessage(cause, 'retry; give rendergate more CPU if it persists')),
+        ),
+      };
     }
     const budget = budgetOf(call.timeout, this.options.config.admission);
-    const judgement = await this.judge(scope.change, { ...call, deadline: call.receivedAt + Math.min(budget, budgetMs) });
-    if (judgement.render !== undefined) void this.options.host.request('release', { render: judgement.render }).catch(() => undefined);
+    const judgement = await this.judge(scope.change, {
+      ...call,
+      deadline: call.receivedAt + Math.min(budget, budgetMs),
+    });
+    if (judgement.render !== undefined)
+      void this.options.host.request('release', { render: judgement.render }).catch(() => undefined);
     return { label, judgement };
   }
 
   /** Judges a change and remembers it when it is admitted. The judgement's render is the caller's to release. */
-  async judge(reviewed: ReviewedChange, call: { receivedAt: number; deadline: number; signal: AbortSignal }): Promise<Judgement> {
+  async judge(
+    reviewed: ReviewedChange,
+    call: { receivedAt: number; deadline: number; signal: AbortSignal },
+  ): Promise<Judgement> {
     this.#under++;
     try {
       const judgement = await this.#judge.judge({ reviewed, ...call });
-      if (judgement.decision.kind === 'allowed') this.ledger.add(reviewed);
+      const { decision } = judgement;
+      if (decision.kind === 'allowed' && !ALLOWED_FAULTY.has(decision.reason)) this.ledger.add(reviewed);
       return judgement;
     } catch (error) {
       const text = error instanceof Error ? (error.message.split('\n')[0] ?? '') : 'unknown';
       this.#internal(text);
-      return withoutWork(unjudged('internal', unjudgedMessage('an error of rendergate itself', 'retry, and report what its log says')));
+      return withoutWork(
+        unjudged('internal', unjudgedMessage('an error of rendergate itself', 'retry, and report what its log says')),
+      );
     } finally {
       this.#under--;
     }
@@ -112,14 +127,22 @@ export class Admission {
     const { decision } = judgement;
     if (this.options.config.admission.mode === 'enforce' || decision.kind === 'allowed') return judgement;
     const warning = warningLine(`would be ${decision.kind === 'denied' ? 'denied' : 'unjudged'}: ${decision.message}`);
-    return { ...judgement, decision: { kind: 'allowed', reason: `warn-${decision.reason}` }, warnings: [warning, ...judgement.warnings] };
+    return {
+      ...judgement,
+      decision: { kind: 'allowed', reason: `warn-${decision.reason}` },
+      warnings: [warning, ...judgement.warnings],
+    };
   }
 
   #internal(text: string): void {
     this.options.onInternalError?.(text);
   }
 
-  #report(about: { uid: string; operation: string; label: string; dryRun: boolean }, call: ReviewHttpCall, judgement: Judgement): void {
+  #report(
+    about: { uid: string; operation: string; label: string; dryRun: boolean },
+    call: ReviewHttpCall,
+    judgement: Judgement,
+  ): void {
     const { uid, operation, label, dryRun } = about;
     const totalMs = performance.now() - call.receivedAt;
     this.options.onReview(recordOf({ uid, operation, object: label, dryRun, totalMs }, judgement));
@@ -129,6 +152,9 @@ export class Admission {
 /** For what we do not watch: `pods shop/web`, without a slash where there is no namespace. */
 function rawLabel(request: AdmissionRequest): string {
   const kind = printable(request.resource || request.kind).toLowerCase();
-  const title = [request.namespace, request.name].filter((part) => part !== '').map(printable).join('/');
+  const title = [request.namespace, request.name]
+    .filter((part) => part !== '')
+    .map(printable)
+    .join('/');
   return `${kind} ${title}`.trim();
 }

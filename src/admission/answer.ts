@@ -10,7 +10,11 @@ const REASONS: Readonly<Record<number, string>> = {
 };
 
 /** The AdmissionReview that answers a review: uid, apiVersion and kind echoed on every path (protocol lines R1 to R7). */
-export function answerReview(apiVersion: string, uid: string, judgement: Pick<Judgement, 'decision' | 'warnings'>): string {
+export function answerReview(
+  apiVersion: string,
+  uid: string,
+  judgement: Pick<Judgement, 'decision' | 'warnings'>,
+): string {
   const { decision, warnings } = judgement;
   const response = {
     uid,
@@ -24,7 +28,13 @@ export function answerReview(apiVersion: string, uid: string, judgement: Pick<Ju
 
 function statusOf(decision: Exclude<Judgement['decision'], { kind: 'allowed' }>): object {
   const details = decision.kind === 'unjudged' ? { details: { retryAfterSeconds: decision.retryAfterSeconds } } : {};
-  return { status: 'Failure', code: decision.code, reason: REASONS[decision.code] ?? 'Invalid', message: decision.message, ...details };
+  return {
+    status: 'Failure',
+    code: decision.code,
+    reason: REASONS[decision.code] ?? 'Invalid',
+    message: decision.message,
+    ...details,
+  };
 }
 
 export function recordOf(

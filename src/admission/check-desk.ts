@@ -25,7 +25,12 @@ interface Waiting extends CheckJob {
 
 /** A combined render only adds what was rendered already: far below one checker run. */
 const COMBINE_TIMEOUT_MS = 2_000;
-const ABORTED: CheckOutcome = { kind: 'unavailable', reason: 'aborted', message: 'the review ended before the checker did', durationMs: 0 };
+const ABORTED: CheckOutcome = {
+  kind: 'unavailable',
+  reason: 'aborted',
+  message: 'the review ended before the checker did',
+  durationMs: 0,
+};
 
 /**
  * Where rendered reviews wait for the checker. One run at a time; whatever waits when it is free and is independent shares
@@ -99,7 +104,10 @@ export class CheckDesk {
   }
 
   async #shared(group: readonly Waiting[]): Promise<void> {
-    const combined = await this.host.request('combine', { renders: group.map((job) => job.render), timeoutMs: COMBINE_TIMEOUT_MS });
+    const combined = await this.host.request('combine', {
+      renders: group.map((job) => job.render),
+      timeoutMs: COMBINE_TIMEOUT_MS,
+    });
     if (combined.render === undefined) {
       const [first] = group;
       if (first !== undefined) first.alone = true;

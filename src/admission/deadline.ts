@@ -7,7 +7,10 @@ const SHORTEST_BUDGET_MS = 500;
  * The time a review may take, milliseconds from its headers. `?timeout=` is the rest of the caller's deadline rounded UP to
  * a whole second, so up to one second less may be left (protocol line P11). Absent or unreadable: the configured budget.
  */
-export function budgetOf(timeout: string | undefined, settings: Pick<AdmissionSettings, 'budgetMs' | 'marginMs'>): number {
+export function budgetOf(
+  timeout: string | undefined,
+  settings: Pick<AdmissionSettings, 'budgetMs' | 'marginMs'>,
+): number {
   const seconds = secondsOf(timeout);
   if (seconds === undefined) return settings.budgetMs;
   const left = Math.max(SHORTEST_BUDGET_MS, (seconds - 1) * 1000 - settings.marginMs);
@@ -18,7 +21,8 @@ export function budgetOf(timeout: string | undefined, settings: Pick<AdmissionSe
 function secondsOf(text: string | undefined): number | undefined {
   if (text === undefined || !/^(\d+(\.\d+)?(h|ms|m|s))+$/.test(text)) return undefined;
   let seconds = 0;
-  for (const [, amount, , unit] of text.matchAll(/(\d+(\.\d+)?)(h|ms|m|s)/g)) seconds += Number(amount) * (UNITS[unit ?? 's'] ?? 1);
+  for (const [, amount, , unit] of text.matchAll(/(\d+(\.\d+)?)(h|ms|m|s)/g))
+    seconds += Number(amount) * (UNITS[unit ?? 's'] ?? 1);
   return seconds > 0 ? seconds : undefined;
 }
 

@@ -24,10 +24,23 @@ export interface Judgement {
   readonly render: number | undefined;
 }
 
+/**
+ * Reasons to allow what still does not render or does not pass the check: what it breaks is quarantined. The next review
+ * must not see it, or it would answer for it.
+ */
+export const ALLOWED_FAULTY: ReadonlySet<string> = new Set(['deletion', 'dying', 'same-fault']);
+
 export const NO_PHASES: PhaseTimes = { queue: 0, overlay: 0, render: 0, check: 0 };
 
 export function withoutWork(decision: Decision, queueMs = 0): Judgement {
-  return { decision, warnings: [], executed: 0, checkerRuns: 0, phasesMs: { ...NO_PHASES, queue: queueMs }, render: undefined };
+  return {
+    decision,
+    warnings: [],
+    executed: 0,
+    checkerRuns: 0,
+    phasesMs: { ...NO_PHASES, queue: queueMs },
+    render: undefined,
+  };
 }
 
 export function denied(reason: string, message: string, code = 422): Decision {

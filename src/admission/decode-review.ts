@@ -31,7 +31,8 @@ export function decodeReview(body: string): DecodedReview {
     return decodeDocument(JSON.parse(body) as unknown);
   } catch (error) {
     const uid = uidByEye(body);
-    if (error instanceof IngestError) return malformed(uid, API_VERSION, `the body ${error.message}, so it can't be judged; flatten the object`);
+    if (error instanceof IngestError)
+      return malformed(uid, API_VERSION, `the body ${error.message}, so it can't be judged; flatten the object`);
     return malformed(uid, API_VERSION, 'the body is not JSON; an AdmissionReview of admission.k8s.io/v1 is expected');
   }
 }
@@ -53,11 +54,18 @@ function decodeDocument(document: unknown): DecodedReview {
     return malformed(uid, API_VERSION, 'the body is no AdmissionReview; kind has to be AdmissionReview');
   }
   if (review['apiVersion'] !== API_VERSION) {
-    const sent = textOf(review, 'apiVersion').slice(0, 80).replace(/[^\w./-]/g, '?');
-    return malformed(uid, API_VERSION, `the AdmissionReview version "${sent}" is not supported; send ${API_VERSION}, the one in admissionReviewVersions`);
+    const sent = textOf(review, 'apiVersion')
+      .slice(0, 80)
+      .replace(/[^\w./-]/g, '?');
+    return malformed(
+      uid,
+      API_VERSION,
+      `the AdmissionReview version "${sent}" is not supported; send ${API_VERSION}, the one in admissionReviewVersions`,
+    );
   }
   if (request === undefined) return malformed('', API_VERSION, 'the AdmissionReview has no request');
-  if (uid === '') return malformed('', API_VERSION, 'the AdmissionReview has no request.uid, which every answer has to repeat');
+  if (uid === '')
+    return malformed('', API_VERSION, 'the AdmissionReview has no request.uid, which every answer has to repeat');
   return { kind: 'request', request: decodeRequest(request, uid) };
 }
 
@@ -82,7 +90,9 @@ function decodeRequest(request: Readonly<Record<string, unknown>>, uid: string):
 
 /** Own properties only: a key from outside may be called `__proto__`. */
 function recordOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined;
 }
 
 function textOf(owner: Readonly<Record<string, unknown>> | undefined, key: string): string {

@@ -9,7 +9,14 @@ import type { BadObjects } from './bad-objects.js';
 import type { CheckDesk, CheckedJob } from './check-desk.js';
 import { type Decision, denied, type Judgement, unjudged, withoutWork } from './decision.js';
 import type { Ledger } from './ledger.js';
-import { coldMessage, denyMessage, standingWarning, stillNotServed, unjudgedMessage, warningLines } from './messages.js';
+import {
+  coldMessage,
+  denyMessage,
+  standingWarning,
+  stillNotServed,
+  unjudgedMessage,
+  warningLines,
+} from './messages.js';
 import type { ReviewedChange } from './reviewed-change.js';
 
 export interface JudgeOptions {
@@ -61,10 +68,17 @@ export class Judge {
   async #render(call: JudgeCall, ledger: readonly ObjectChange[]): Promise<ReviewReply> {
     const { host, settings } = this.options;
     const leftMs = Math.max(0, call.deadline - performance.now());
-    const body = { ledger, change: call.reviewed.change, timeoutMs: settings.renderTimeoutMs, expiresAt: Date.now() + leftMs };
+    const body = {
+      ledger,
+      change: call.reviewed.change,
+      timeoutMs: settings.renderTimeoutMs,
+      expiresAt: Date.now() + leftMs,
+    };
     const asked = host.request('review', body);
     const timer = new AbortController();
-    const late = delay(leftMs + SETTLE_MS, LATE, { signal: AbortSignal.any([timer.signal, call.signal]) }).catch(() => LATE);
+    const late = delay(leftMs + SETTLE_MS, LATE, { signal: AbortSignal.any([timer.signal, call.signal]) }).catch(
+      () => LATE,
+    );
     const first = await Promise.race([asked, late]);
     timer.abort();
     if (first === LATE) void asked.then((reply) => this.#release(reply.render)).catch(() => undefined);
@@ -72,7 +86,9 @@ export class Judge {
   }
 
   #release(render: ReviewRender): Promise<unknown> {
-    return render.kind === 'rendered' ? this.options.host.request('release', { render: render.render }) : Promise.resolve();
+    return render.kind === 'rendered'
+      ? this.options.host.request('release', { render: render.render })
+      : Promise.resolve();
   }
 
   #cold(call: JudgeCall): Judgement {
@@ -86,7 +102,10 @@ export class Judge {
     const { bad, host } = this.options;
     const { reviewed } = call;
     const own = host.lastLost?.endsWith(` of ${reviewed.label}`) === true;
-    if (!own) return withoutWork(unjudged('thread-lost', unjudgedMessage('the render thread ended and is being replaced', 'retry')));
+    if (!own)
+      return withoutWork(
+        unjudged('thread-lost', unjudgedMessage('the render thread ended and is being replaced', 'retry')),
+      );
     const reason = `rendering it ended the render thread (out of memory or stack): the object asks for too much\n${BOUND_FIX}`;
     bad.remember(reviewed.change, reason);
     return withoutWork(denied('too-much', `${reviewed.label}: ${reason}`));
@@ -97,13 +116,19 @@ export class Judge {
     if (render.kind === 'cold') return this.#cold(call);
     if (render.kind === 'late') {
       const fix = 'retry; give rendergate more CPU if it persists';
-      return withoutWork(unjudged('late', unjudgedMessage('its time was up while it waited for the render thread', fix), 504), performance.now() - call.receivedAt);
+      return withoutWork(
+        unjudged('late', unjudgedMessage('its time was up while it waited for the render thread', fix), 504),
+        performance.now() - call.receivedAt,
+      );
     }
-    if (render.kind === 'refused') return withoutWork(denied('object', `${call.reviewed.label}: the object ${render.reason}\nfix:    correct it and apply it again`));
+    if (render.kind === 'refused')
+      return withoutWork(
+        denied('object', `${call.reviewed.label}: the object ${render.reason}\nfix:    correct it and apply it again`),
+      );
     const work = worked(call, render, threadMs);
     switch (render.kind) {
       case 'fault':
-        return { ...work, ...this.#onFaults(call.reviewed, reply, render.faults) };
+        return this.#blameLedger(call, { ...work, ...this.#onFaults(call.reviewed, reply, render.faults) });
       case 'timeout':
         return { ...work, warnings: [], decision: this.#onTimeout(call, render) };
       case 'heap':
@@ -118,8 +143,13 @@ export class Judge {
     const { settings, bad } = this.options;
     const hadFullTime = render.renderMs >= settings.renderTimeoutMs * 0.9;
     if (!render.own || !hadFullTime) {
-      const fix = 'retry; if it persists, raise admission.renderTimeout and CPU, or look at the template of that instance';
-      return unjudged('render-timeout', unjudgedMessage(`the render did not end in time (at ${render.instance})`, fix), 504);
+      const fix =
+        'retry; if it persists, raise admission.renderTimeout and CPU, or look at the template of that instance';
+      return unjudged(
+        'render-timeout',
+        unjudgedMessage(`the render did not end in time (at ${render.instance})`, fix),
+        504,
+      );
     }
     const reason = `rendering it takes longer than ${settings.renderTimeoutMs} ms (at ${render.instance})\n${BOUND_FIX}`;
     bad.remember(call.reviewed.change, reason);
@@ -134,13 +164,25 @@ export class Judge {
     const { outcome, runs } = await this.#check(call, render);
     const phasesMs = { ...work.phasesMs, check: performance.now() - started };
     const checked = { ...base, checkerRuns: runs, phasesMs };
-    if (outcome.kind === 'passed') return { ...checked, decision: { kind: 'allowed', reason: runs === 0 ? 'known' : 'passed' } };
+    if (outcome.kind === 'passed')
+      return { ...checked, decision: { kind: 'allowed', reason: runs === 0 ? 'known' : 'passed' } };
     if (outcome.kind === 'unavailable') return { ...checked, decision: onUnavailable(outcome) };
-    const faults = await this.options.host.request('trace', { render: render.render, findings: outcome.findings.filter((finding) => finding.severity === 'alert') });
+    const faults = await this.options.host.request('trace', {
+      render: render.render,
+      findings: outcome.findings.filter((finding) => finding.severity === 'alert'),
+    });
     const judged = this.#onFaults(call.reviewed, reply, faults);
-    if (judged.decision.kind !== 'denied') return { ...checked, decision: judged.decision, warnings: warningLines([...judged.warnings, ...warnings]) };
-    const decision = (await this.#dependsOnLedger(call)) ? onLedger(call.reviewed) : judged.decision;
-    return { ...checked, decision, phasesMs: { ...phasesMs, check: performance.now() - started } };
+    const all = warningLines([...judged.warnings, ...warnings]);
+    return this.#blameLedger(call, { ...checked, decision: judged.decision, warnings: all });
+  }
+
+  /** The ledger only adds strictness: a review that passes without it is asked to come again, never denied (DESIGN 8). */
+  async #blameLedger(call: JudgeCall, judgement: Judgement): Promise<Judgement> {
+    if (judgement.decision.kind !== 'denied') return judgement;
+    const started = performance.now();
+    if (!(await this.#passesWithoutLedger(call))) return judgement;
+    const check = judgement.phasesMs.check + performance.now() - started;
+    return { ...judgement, decision: onLedger(call.reviewed), phasesMs: { ...judgement.phasesMs, check } };
   }
 
   #check(call: JudgeCall, render: Rendered): Promise<CheckedJob> {
@@ -155,8 +197,7 @@ export class Judge {
     });
   }
 
-  /** The ledger only adds strictness: a review that passes without it is asked to come again, never denied (DESIGN 8). */
-  async #dependsOnLedger(call: JudgeCall): Promise<boolean> {
+  async #passesWithoutLedger(call: JudgeCall): Promise<boolean> {
     if (this.options.ledger.changes(call.reviewed).length === 0) return false;
     const { render } = await this.#render(call, []);
     if (render.kind !== 'rendered') return false;
@@ -169,20 +210,33 @@ export class Judge {
    * The verdict is on the change. A fault that stood before is not its doing; a dying object and a deletion are never held
    * up, what they break is quarantined (DESIGN 8).
    */
-  #onFaults(reviewed: ReviewedChange, reply: ReviewReply, faults: readonly TracedFault[]): Pick<Judgement, 'decision' | 'warnings'> {
-    if (reviewed.operation === 'DELETE') return { decision: { kind: 'allowed', reason: 'deletion' }, warnings: warningLines(faults.map(breaksWarning)) };
+  #onFaults(
+    reviewed: ReviewedChange,
+    reply: ReviewReply,
+    faults: readonly TracedFault[],
+  ): Pick<Judgement, 'decision' | 'warnings'> {
+    if (reviewed.operation === 'DELETE')
+      return { decision: { kind: 'allowed', reason: 'deletion' }, warnings: warningLines(faults.map(breaksWarning)) };
     const reason = oneLine(faults[0]?.text ?? 'the checker refuses it');
-    if (reviewed.dying) return { decision: { kind: 'allowed', reason: 'dying' }, warnings: warningLines([stillNotServed(reviewed, reason)]) };
+    if (reviewed.dying)
+      return {
+        decision: { kind: 'allowed', reason: 'dying' },
+        warnings: warningLines([stillNotServed(reviewed, reason)]),
+      };
     const fresh = faults.filter((fault) => !stoodBefore(fault, reply.own));
     if (faults.length > 0 && fresh.length === 0) {
-      return { decision: { kind: 'allowed', reason: 'same-fault' }, warnings: warningLines([stillNotServed(reviewed, reason)]) };
+      return {
+        decision: { kind: 'allowed', reason: 'same-fault' },
+        warnings: warningLines([stillNotServed(reviewed, reason)]),
+      };
     }
     const standing = warningLines(reply.standing.map(standingWarning));
     return { decision: denied('refused', denyMessage(reviewed, fresh)), warnings: standing };
   }
 }
 
-const BOUND_FIX = 'effect: it could not be rendered with the rest, so it was not admitted\nfix:    make the object smaller, or look at the template that renders it';
+const BOUND_FIX =
+  'effect: it could not be rendered with the rest, so it was not admitted\nfix:    make the object smaller, or look at the template that renders it';
 
 function stoodBefore(fault: TracedFault, own: QuarantineEntry | undefined): boolean {
   return own?.faults.includes(fault.id) === true;
@@ -199,13 +253,20 @@ function oneLine(text: string): string {
 
 function onHeap(reviewed: ReviewedChange, render: ReviewRender & { kind: 'heap' }): Decision {
   if (render.own) return denied('too-much', `${reviewed.label}: ${render.message}\n${BOUND_FIX}`);
-  return unjudged('heap', unjudgedMessage(render.message, 'retry; raise render.heap and the memory of rendergate if it persists'));
+  return unjudged(
+    'heap',
+    unjudgedMessage(render.message, 'retry; raise render.heap and the memory of rendergate if it persists'),
+  );
 }
 
 function onUnavailable(outcome: CheckOutcome & { kind: 'unavailable' }): Decision {
   const late = outcome.reason === 'timeout' || outcome.reason === 'aborted';
   const cause = late ? 'the checker did not end in time' : outcome.message;
-  return unjudged(`checker-${outcome.reason}`, unjudgedMessage(cause, 'retry; if it persists, look at the log of rendergate'), late ? 504 : 503);
+  return unjudged(
+    `checker-${outcome.reason}`,
+    unjudgedMessage(cause, 'retry; if it persists, look at the log of rendergate'),
+    late ? 504 : 503,
+  );
 }
 
 function onLedger(reviewed: ReviewedChange): Decision {
@@ -215,8 +276,17 @@ function onLedger(reviewed: ReviewedChange): Decision {
 
 type Work = Pick<Judgement, 'executed' | 'checkerRuns' | 'phasesMs' | 'render'>;
 
-function worked(call: JudgeCall, render: { executed: number; overlayMs: number; renderMs: number }, threadMs: number): Work {
+function worked(
+  call: JudgeCall,
+  render: { executed: number; overlayMs: number; renderMs: number },
+  threadMs: number,
+): Work {
   const waited = performance.now() - call.receivedAt - threadMs;
   const queue = Math.max(0, waited + threadMs - render.overlayMs - render.renderMs);
-  return { executed: render.executed, checkerRuns: 0, phasesMs: { queue, overlay: render.overlayMs, render: render.renderMs, check: 0 }, render: undefined };
+  return {
+    executed: render.executed,
+    checkerRuns: 0,
+    phasesMs: { queue, overlay: render.overlayMs, render: render.renderMs, check: 0 },
+    render: undefined,
+  };
 }

@@ -47,7 +47,9 @@ export class Ledger {
   changes(reviewed: ReviewedChange): readonly ObjectChange[] {
     this.#expire();
     const own = identity(reviewed.change);
-    const entries = [...this.#entries].filter(([key, entry]) => key !== reviewed.objectUid && identity(entry.change) !== own);
+    const entries = [...this.#entries].filter(
+      ([key, entry]) => key !== reviewed.objectUid && identity(entry.change) !== own,
+    );
     return entries.map(([, entry]) => entry.change);
   }
 
@@ -56,14 +58,16 @@ export class Ledger {
     if (this.#entries.size === 0) return;
     const identities = new Set(changes.map(identity));
     for (const [key, entry] of this.#entries) {
-      const isShown = identities.has(identity(entry.change)) || changes.some((change) => change.text?.includes(`"${key}"`) === true);
+      const isShown =
+        identities.has(identity(entry.change)) || changes.some((change) => change.text?.includes(`"${key}"`) === true);
       if (isShown) entry.shownAt ??= revision;
     }
   }
 
   /** The accepted root has seen the stores up to this revision. */
   accepted(revision: number): void {
-    for (const [key, entry] of this.#entries) if (entry.shownAt !== undefined && entry.shownAt <= revision) this.#drop(key);
+    for (const [key, entry] of this.#entries)
+      if (entry.shownAt !== undefined && entry.shownAt <= revision) this.#drop(key);
   }
 
   #expire(): void {

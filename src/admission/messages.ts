@@ -23,7 +23,6 @@ export function warningLines(texts: readonly string[]): readonly string[] {
 
 /** Control characters and half surrogates go; line breaks stay. */
 function clean(text: string): string {
-  // eslint-disable-next-line no-control-regex -- control characters are exactly what goes
   return text.toWellFormed().replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\ufffd]/g, ' ');
 }
 
@@ -32,7 +31,8 @@ function message(lines: readonly (string | undefined)[]): string {
   return text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE - 1).replace(/[\ud800-\udbff]$/, '')}…` : text;
 }
 
-const EFFECT = 'effect: with this change the load balancer could not take its configuration, so it was not admitted; what is served stays as it is';
+const EFFECT =
+  'effect: with this change the load balancer could not take its configuration, so it was not admitted; what is served stays as it is';
 
 /** Object and field, cause, effect, fix: all a person needs, on one screen (DESIGN 8). */
 export function denyMessage(reviewed: ReviewedChange, faults: readonly TracedFault[]): string {
@@ -43,7 +43,9 @@ export function denyMessage(reviewed: ReviewedChange, faults: readonly TracedFau
   return message([
     `${reviewed.label}:${elsewhere ? ` breaks ${titleOf(first)}:` : ''}${subject} ${causeOf(first)}`,
     first.rendered === undefined ? undefined : `line:   ${first.rendered.slice(0, 160)}`,
-    first.template === undefined ? undefined : `from:   template ${first.template.name}, ${first.template.file}:${first.template.line}`,
+    first.template === undefined
+      ? undefined
+      : `from:   template ${first.template.name}, ${first.template.file}:${first.template.line}`,
     first.excerpt,
     ...others(faults.slice(1)),
     EFFECT,
@@ -57,24 +59,36 @@ function titleOf(fault: TracedFault): string {
 }
 
 function causeOf(fault: TracedFault): string {
-  return fault.text === '' ? 'the checker refuses it (its text is withheld, since it may show data of a Secret)' : fault.text;
+  return fault.text === ''
+    ? 'the checker refuses it (its text is withheld, since it may show data of a Secret)'
+    : fault.text;
 }
 
 function others(faults: readonly TracedFault[]): string[] {
-  const lines = [...new Set(faults.map((fault) => `also:   ${titleOf(fault)} ${fault.field ?? ''} ${causeOf(fault)}`.replace(/ +/g, ' ').slice(0, 200)))];
+  const lines = [
+    ...new Set(
+      faults.map((fault) =>
+        `also:   ${titleOf(fault)} ${fault.field ?? ''} ${causeOf(fault)}`.replace(/ +/g, ' ').slice(0, 200),
+      ),
+    ),
+  ];
   return lines.length > 3 ? [...lines.slice(0, 3), `and ${lines.length - 3} more`] : lines;
 }
 
 function fixOf(reviewed: ReviewedChange, fault: TracedFault): string {
   if (fault.field !== undefined) return `correct ${fault.field} and apply it again`;
-  if (fault.object === undefined) return 'the fault is in the template, not in the object: show this to whoever runs rendergate';
-  return titleOf(fault) === reviewed.title ? 'correct the object and apply it again' : `correct ${titleOf(fault)} first, or leave this change out`;
+  if (fault.object === undefined)
+    return 'the fault is in the template, not in the object: show this to whoever runs rendergate';
+  return titleOf(fault) === reviewed.title
+    ? 'correct the object and apply it again'
+    : `correct ${titleOf(fault)} first, or leave this change out`;
 }
 
 /** Decision 0029, 3: what is wrong, the effect, the fix; with progress and an estimate. */
 export function coldMessage(progress: RenderProgress, coldForMs: number): string {
   const { done, known } = progress;
-  const share = known > 0 && done < known ? `${done} of ${known} instances${estimate(done, known, coldForMs)}` : progress.stage;
+  const share =
+    known > 0 && done < known ? `${done} of ${known} instances${estimate(done, known, coldForMs)}` : progress.stage;
   return message([
     `not judged: the first full render is still running (${share})`,
     'effect: until it finishes no change can be validated, so this one was not admitted',
@@ -93,7 +107,12 @@ function estimate(done: number, known: number, elapsedMs: number): string {
 }
 
 export function unjudgedMessage(cause: string, fix: string): string {
-  return message([`not judged: ${cause}`, 'effect: an unchecked change is never admitted; what is served stays as it is', `fix:    ${fix}`, WAY_OUT]);
+  return message([
+    `not judged: ${cause}`,
+    'effect: an unchecked change is never admitted; what is served stays as it is',
+    `fix:    ${fix}`,
+    WAY_OUT,
+  ]);
 }
 
 /** Warnings about objects that are held back at the moment. */

@@ -30,7 +30,8 @@ export function scopeOf(request: AdmissionRequest, config: RenderConfig): Scope 
   if (request.subResource !== '') return { kind: 'outside', reason: 'subresource' };
   const { operation } = request;
   if (operation !== 'CREATE' && operation !== 'UPDATE' && operation !== 'DELETE') {
-    const named = operation === '' ? 'the request has no operation' : `the operation "${printable(operation)}" is not known`;
+    const named =
+      operation === '' ? 'the request has no operation' : `the operation "${printable(operation)}" is not known`;
     return { kind: 'refused', message: `${named}; CREATE, UPDATE, DELETE and CONNECT can be judged` };
   }
   const watched = config.watchedResources.find((resource) => resource.review && matches(resource, request));
@@ -51,7 +52,11 @@ function changeOf(request: AdmissionRequest, watched: WatchedResource, operation
   const metadata = recordIn(object, 'metadata');
   const namespace = request.namespace;
   const name = textIn(metadata, 'name') || request.name || generatedName(metadata, request.uid);
-  if (name === '') return { kind: 'refused', message: `a ${operation} without request.name and without an object does not say which object it means` };
+  if (name === '')
+    return {
+      kind: 'refused',
+      message: `a ${operation} without request.name and without an object does not say which object it means`,
+    };
   const text = operation === 'DELETE' || object === undefined ? undefined : objectText(object, namespace, name);
   return {
     kind: 'change',
@@ -70,7 +75,12 @@ function changeOf(request: AdmissionRequest, watched: WatchedResource, operation
 /** The API server has not chosen the name yet: the call's uid keeps two such calls apart (protocol line P5). */
 function generatedName(metadata: Readonly<Record<string, unknown>> | undefined, uid: string): string {
   const prefix = textIn(metadata, 'generateName');
-  return prefix === '' ? '' : `${prefix}${uid.replace(/[^a-z0-9]/gi, '').slice(-12).toLowerCase()}`;
+  return prefix === ''
+    ? ''
+    : `${prefix}${uid
+        .replace(/[^a-z0-9]/gi, '')
+        .slice(-12)
+        .toLowerCase()}`;
 }
 
 /** The namespace is that of the request, whatever the object says. */
@@ -79,9 +89,14 @@ function objectText(object: Readonly<Record<string, unknown>>, namespace: string
   return JSON.stringify({ ...object, metadata });
 }
 
-function recordIn(owner: Readonly<Record<string, unknown>> | undefined, key: string): Readonly<Record<string, unknown>> | undefined {
+function recordIn(
+  owner: Readonly<Record<string, unknown>> | undefined,
+  key: string,
+): Readonly<Record<string, unknown>> | undefined {
   const value = owner !== undefined && Object.hasOwn(owner, key) ? owner[key] : undefined;
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined;
 }
 
 function textIn(owner: Readonly<Record<string, unknown>> | undefined, key: string): string {

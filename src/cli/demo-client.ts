@@ -21,10 +21,21 @@ export interface DemoAnswer {
   readonly uid: string;
   readonly allowed: boolean;
   readonly warnings: readonly string[];
-  readonly status: { readonly code: number; readonly reason: string; readonly message: string; readonly details?: { readonly retryAfterSeconds: number } } | undefined;
+  readonly status:
+    | {
+        readonly code: number;
+        readonly reason: string;
+        readonly message: string;
+        readonly details?: { readonly retryAfterSeconds: number };
+      }
+    | undefined;
 }
 
-export function readChange(folder: string, about: Pick<DemoChange, 'file' | 'operation' | 'says'>, manifests: string): DemoChange {
+export function readChange(
+  folder: string,
+  about: Pick<DemoChange, 'file' | 'operation' | 'says'>,
+  manifests: string,
+): DemoChange {
   const [found] = parseManifests(readFileSync(join(folder, about.file), 'utf8'), about.file).objects;
   if (found === undefined) throw new Error(`${about.file} holds no object`);
   const { apiVersion, kind, namespace, name } = found;
@@ -33,16 +44,27 @@ export function readChange(folder: string, about: Pick<DemoChange, 'file' | 'ope
   return { ...about, object, oldObject, apiVersion, kind, namespace, name };
 }
 
-function stored(manifests: string, kind: string, namespace: string, name: string): Readonly<Record<string, unknown>> | undefined {
-  const { changes } = loadManifests(manifests, (_, candidate) => (candidate === kind ? { alias: kind, namespaced: true } : undefined));
-  const found = changes.find((change) => change.op === 'upsert' && change.namespace === namespace && change.name === name);
+function stored(
+  manifests: string,
+  kind: string,
+  namespace: string,
+  name: string,
+): Readonly<Record<string, unknown>> | undefined {
+  const { changes } = loadManifests(manifests, (_, candidate) =>
+    candidate === kind ? { alias: kind, namespaced: true } : undefined,
+  );
+  const found = changes.find(
+    (change) => change.op === 'upsert' && change.namespace === namespace && change.name === name,
+  );
   return found?.op === 'upsert' ? (JSON.parse(found.text) as Readonly<Record<string, unknown>>) : undefined;
 }
 
 /** The AdmissionReview that the API server would send. */
 export function reviewBody(change: DemoChange): { readonly uid: string; readonly body: string } {
   const uid = crypto.randomUUID();
-  const [group = '', version = change.apiVersion] = change.apiVersion.includes('/') ? change.apiVersion.split('/') : ['', change.apiVersion];
+  const [group = '', version = change.apiVersion] = change.apiVersion.includes('/')
+    ? change.apiVersion.split('/')
+    : ['', change.apiVersion];
   const request = {
     uid,
     kind: { group, version, kind: change.kind },
@@ -76,7 +98,9 @@ export function createDemoClient(port: number, ca: string): DemoClient {
         headers: { 'content-type': 'application/json' },
         body,
       });
-      const { response } = (await answer.body.json()) as { response: Omit<DemoAnswer, 'warnings'> & { warnings?: readonly string[] } };
+      const { response } = (await answer.body.json()) as {
+        response: Omit<DemoAnswer, 'warnings'> & { warnings?: readonly string[] };
+      };
       return { ...response, warnings: response.warnings ?? [] };
     },
     close: () => agent.close(),

@@ -20,11 +20,19 @@ const DEMO = join(packageRoot(), 'deploy', 'demo');
 const CHANGES = [
   { file: '1-good-create.yaml', operation: 'CREATE', says: 'a good Ingress' },
   { file: '2-refused-by-haproxy.yaml', operation: 'CREATE', says: 'an annotation that HAProxy refuses' },
-  { file: '3-newline-and-section.yaml', operation: 'CREATE', says: 'an annotation with a line break and a global section in it' },
+  {
+    file: '3-newline-and-section.yaml',
+    operation: 'CREATE',
+    says: 'an annotation with a line break and a global section in it',
+  },
   { file: '4-delete-needed-service.yaml', operation: 'DELETE', says: 'a Service that Ingresses still need goes' },
   { file: '5-label-only.yaml', operation: 'UPDATE', says: 'only a label changes' },
 ] as const;
-const EARLY = { file: '6-during-first-render.yaml', operation: 'CREATE', says: 'a review during the first, cold render, with half a second to wait' } as const;
+const EARLY = {
+  file: '6-during-first-render.yaml',
+  operation: 'CREATE',
+  says: 'a review during the first, cold render, with half a second to wait',
+} as const;
 
 /**
  * The main job as a user would see it: a real webhook on the demo cluster, real reviews over HTTPS, real verdicts. Works in
@@ -42,14 +50,26 @@ export async function demo(options: { readonly keepServing: boolean }): Promise<
     onReview: (record) => records.set(record.uid, record),
     ...(checker === undefined ? {} : { checker }),
   });
-  process.stdout.write(`rendergate serves https://localhost:${service.server.port}/validate for the manifests of deploy/demo/manifests\n\n`);
+  process.stdout.write(
+    `rendergate serves https://localhost:${service.server.port}/validate for the manifests of deploy/demo/manifests\n\n`,
+  );
   await runReviews(service, records, manifests);
   if (options.keepServing) printCurl(folder, service);
   else await service.close();
 }
 
 function serveOptions(folder: string, resources: string): Parameters<typeof startService>[1] {
-  return { config: '', resources, output: join(folder, 'output'), host: '127.0.0.1', port: 0, healthPort: 0, certs: join(folder, 'certs'), propagation: 0, logLevel: 'error' };
+  return {
+    config: '',
+    resources,
+    output: join(folder, 'output'),
+    host: '127.0.0.1',
+    port: 0,
+    healthPort: 0,
+    certs: join(folder, 'certs'),
+    propagation: 0,
+    logLevel: 'error',
+  };
 }
 
 /** Copies the manifests and puts a fresh certificate into the TLS Secret: a private key is never committed. */
@@ -60,14 +80,34 @@ async function prepareCluster(folder: string): Promise<string> {
   const pair = await developmentCertificate(join(folder, 'shop-tls'), ['shop.example.com']);
   const base64 = (text: string): string => Buffer.from(text).toString('base64');
   const secret = join(manifests, 'shop-tls.yaml');
-  writeFileSync(secret, readFileSync(secret, 'utf8').replace(/tls\.crt: .*/, `tls.crt: ${base64(pair.cert)}`).replace(/tls\.key: .*/, `tls.key: ${base64(pair.key)}`));
+  writeFileSync(
+    secret,
+    readFileSync(secret, 'utf8')
+      .replace(/tls\.crt: .*/, `tls.crt: ${base64(pair.cert)}`)
+      .replace(/tls\.key: .*/, `tls.key: ${base64(pair.key)}`),
+  );
   return manifests;
 }
 
 /** Fifteen manifests render in a blink: one component that burns a second makes the cold render long enough to be seen. */
 function withSlowStart(config: RenderConfig): RenderConfig {
-  const template = { name: 'demo-slow-start', file: 'src/cli/demo.ts', firstLine: 1, text: '<% for (let i = 0, x = 1; i < 2.5e8; i++) x = (x * 31 + i) | 0; %>' };
-  const slow: ComponentSpec = { name: 'demo-slow-start', sources: ['ingressclasses'], group: 'demo', kind: 'text', template, requires: [], consumes: [], optionalConsumes: [], effects: [] };
+  const template = {
+    name: 'demo-slow-start',
+    file: 'src/cli/demo.ts',
+    firstLine: 1,
+    text: '<% for (let i = 0, x = 1; i < 2.5e8; i++) x = (x * 31 + i) | 0; %>',
+  };
+  const slow: ComponentSpec = {
+    name: 'demo-slow-start',
+    sources: ['ingressclasses'],
+    group: 'demo',
+    kind: 'text',
+    template,
+    requires: [],
+    consumes: [],
+    optionalConsumes: [],
+    effects: [],
+  };
   return { ...config, components: [...config.components, slow] };
 }
 
@@ -83,14 +123,24 @@ function checkerOfDemo(): Checker | undefined {
       Promise.resolve(
         lane === 'reconcile'
           ? { kind: 'passed', warnings: [], durationMs: 0 }
-          : { kind: 'unavailable', reason: 'missing', message: 'haproxy is not installed: apt-get install haproxy', durationMs: 0 },
+          : {
+              kind: 'unavailable',
+              reason: 'missing',
+              message: 'haproxy is not installed: apt-get install haproxy',
+              durationMs: 0,
+            },
       ),
   };
 }
 
-async function runReviews(service: Service, records: ReadonlyMap<string, ReviewRecord>, manifests: string): Promise<void> {
+async function runReviews(
+  service: Service,
+  records: ReadonlyMap<string, ReviewRecord>,
+  manifests: string,
+): Promise<void> {
   const client = createDemoClient(service.server.port, readFileSync(service.ca ?? '', 'utf8'));
-  const show = (number: number, change: DemoChange, answer: DemoAnswer): void => printDemoReview(number, change, answer, records.get(answer.uid));
+  const show = (number: number, change: DemoChange, answer: DemoAnswer): void =>
+    printDemoReview(number, change, answer, records.get(answer.uid));
   try {
     const early = readChange(join(DEMO, 'changes'), EARLY, manifests);
     show(1, early, await client.post(early, '1s'));

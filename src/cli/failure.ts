@@ -8,7 +8,13 @@ export class UsageError extends Error {
 }
 
 /** Codes of errors whose message is written for a person; of any other the name is given too. */
-const KNOWN_CODES: ReadonlySet<string> = new Set(['USAGE', 'CONFIG_INVALID', 'MANIFESTS_UNREADABLE', 'TEMPLATE_INVALID', 'CERTIFICATE_UNUSABLE']);
+const KNOWN_CODES: ReadonlySet<string> = new Set([
+  'USAGE',
+  'CONFIG_INVALID',
+  'MANIFESTS_UNREADABLE',
+  'TEMPLATE_INVALID',
+  'CERTIFICATE_UNUSABLE',
+]);
 
 /** Prints an error as kubectl does, on stderr, and gives the exit code. */
 export function reportFailure(error: unknown, exitCode: number): number {
@@ -21,7 +27,8 @@ export function reportFailure(error: unknown, exitCode: number): number {
     process.stderr.write(`error: ${error.message}\n`);
     return 2;
   }
-  const { message, code } = error instanceof Error ? (error as Error & { code?: string }) : { message: String(error), code: undefined };
+  const { message, code } =
+    error instanceof Error ? (error as Error & { code?: string }) : { message: String(error), code: undefined };
   const known = code !== undefined && KNOWN_CODES.has(code);
   process.stderr.write(`error: ${known ? '' : `${error instanceof Error ? error.name : 'unexpected'}: `}${message}\n`);
   return code === 'TEMPLATE_INVALID' ? 2 : exitCode;

@@ -8,7 +8,8 @@ const MISUSED = 2;
 
 function port(text: string): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 0 || value > 65_535) throw new InvalidArgumentError('give a port from 0 to 65535.');
+  if (!Number.isInteger(value) || value < 0 || value > 65_535)
+    throw new InvalidArgumentError('give a port from 0 to 65535.');
   return value;
 }
 
@@ -35,18 +36,30 @@ function program(): Command {
     .option('--tls-cert <file>', 'certificate chain to serve instead (PEM)')
     .option('--tls-key <file>', 'its key (PEM)')
     .option('--propagation <seconds>', 'how long to serve on after SIGTERM, while readiness fails already', Number, 0)
-    .addOption(new Option('--log-level <level>', 'lowest level that is logged').choices(['debug', 'info', 'warn', 'error']).default('info'))
+    .addOption(
+      new Option('--log-level <level>', 'lowest level that is logged')
+        .choices(['debug', 'info', 'warn', 'error'])
+        .default('info'),
+    )
     .action(async (options) => (await import('./serve.js')).serve(options));
 
   withInputs(root.command('review'))
-    .description('Review changes offline: the same verdict as the webhook. Exit code 0 allowed, 1 denied, 2 not judged or misused.')
+    .description(
+      'Review changes offline: the same verdict as the webhook. Exit code 0 allowed, 1 denied, 2 not judged or misused.',
+    )
     .requiredOption('-f, --filename <path>', 'file or folder with the changed objects; - reads stdin')
-    .addOption(new Option('--operation <operation>', 'what happens to them').choices(['CREATE', 'UPDATE', 'DELETE']).makeOptionMandatory())
+    .addOption(
+      new Option('--operation <operation>', 'what happens to them')
+        .choices(['CREATE', 'UPDATE', 'DELETE'])
+        .makeOptionMandatory(),
+    )
     .addOption(new Option('--output <format>', 'how to print').choices(['text', 'json', 'diff']).default('text'))
     .action(async (options) => (await import('./review.js')).review(options));
 
   withInputs(root.command('render'))
-    .description('Render the configuration of the manifests into a folder. Exit code 1 if an object had to be left out.')
+    .description(
+      'Render the configuration of the manifests into a folder. Exit code 1 if an object had to be left out.',
+    )
     .requiredOption('-o, --output <dir>', 'folder to write to')
     .action(async (options) => (await import('./render.js')).render(options));
 

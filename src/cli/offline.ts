@@ -13,18 +13,21 @@ export interface Offline {
 
 /** Warnings and worse go to stderr as plain lines; stdout is for the result. */
 const stderrLog = pino(
-  { level: 'warn', base: null },
+  { level: 'warn', base: null, timestamp: false },
   {
     write: (line: string) => {
-      const { msg, time: _time, level: _level, ...fields } = JSON.parse(line) as Record<string, unknown>;
+      const { msg, ...fields } = JSON.parse(line) as Record<string, unknown>;
       const detail = Object.values(fields).filter((value) => typeof value === 'string');
-      process.stderr.write(`warning: ${String(msg)}: ${detail.join('; ')}\n`);
+      process.stderr.write(`warning: ${[msg, detail.join('; ')].filter((part) => part !== '').join(': ')}\n`);
     },
   },
 );
 
 /** Reads configuration and manifests and brings the render to its first accepted state; `work` runs on top. */
-export async function offline<T>(options: { readonly config: string; readonly resources: string }, work: (offline: Offline) => Promise<T>): Promise<T> {
+export async function offline<T>(
+  options: { readonly config: string; readonly resources: string },
+  work: (offline: Offline) => Promise<T>,
+): Promise<T> {
   const config = loadCheckedConfig(options.config);
   const cluster = new EmbeddedCluster(options.resources, acceptsOf(config.watchedResources));
   for (const problem of cluster.load()) process.stderr.write(`warning: ${describe(problem)}\n`);

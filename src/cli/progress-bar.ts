@@ -9,7 +9,12 @@ const PLAIN_LINE_EVERY_MS = 5_000;
 /** Shows how far the render is on stderr: a bar on a terminal, a plain line every few seconds elsewhere. */
 export function showProgress(host: RenderHost): { stop(): void } {
   const started = performance.now();
-  const bar = process.stderr.isTTY ? new SingleBar({ format: 'rendering {bar} {value}/{total} instances', stream: process.stderr, hideCursor: true }, Presets.shades_classic) : undefined;
+  const bar = process.stderr.isTTY
+    ? new SingleBar(
+        { format: 'rendering {bar} {value}/{total} instances', stream: process.stderr, hideCursor: true },
+        Presets.shades_classic,
+      )
+    : undefined;
   let drawn = false;
   let lastLine = started;
   const timer = setInterval(() => {

@@ -19,7 +19,9 @@ async function writeRender(directory: string, { runtime }: Offline): Promise<num
   const { host, coordinator } = runtime;
   const reply = await host.request('reconcile', { timeoutMs: undefined });
   if (reply.kind !== 'rendered') {
-    process.stderr.write(`error: nothing was rendered: ${reply.kind === 'failed' ? reply.faults.map((fault) => fault.reason).join('; ') : reply.message}\n`);
+    process.stderr.write(
+      `error: nothing was rendered: ${reply.kind === 'failed' ? reply.faults.map((fault) => fault.reason).join('; ') : reply.message}\n`,
+    );
     return 1;
   }
   const files = await host.request('files', { render: reply.render });

@@ -29,7 +29,12 @@ interface ReviewJson {
   readonly executed: number;
   readonly checkerRuns: number;
   readonly phasesMs: Judgement['phasesMs'];
-  readonly object: { readonly apiVersion: string; readonly kind: string; readonly namespace: string; readonly name: string };
+  readonly object: {
+    readonly apiVersion: string;
+    readonly kind: string;
+    readonly namespace: string;
+    readonly name: string;
+  };
 }
 
 /** Each change is reviewed on top of the ones allowed before. Exit code: the worst of them. */
@@ -39,7 +44,8 @@ export async function review(options: ReviewOptions): Promise<void> {
     if (objects.length === 0) throw new UsageError(`${options.filename} holds no object to review`);
     const results: ReviewJson[] = [];
     for (const object of objects) results.push(await reviewOne(object, options, ready));
-    if (options.output === 'json') process.stdout.write(`${JSON.stringify(results.length === 1 ? results[0] : results, null, 2)}\n`);
+    if (options.output === 'json')
+      process.stdout.write(`${JSON.stringify(results.length === 1 ? results[0] : results, null, 2)}\n`);
     return Math.max(...results.map(exitCodeOf));
   });
 }
@@ -80,7 +86,11 @@ async function reviewOne(object: ManifestObject, options: ReviewOptions, ready: 
 }
 
 /** Offline, the change goes through the same decoding, scope and judge as a posted review. */
-async function judge(object: ManifestObject, options: ReviewOptions, ready: Offline): Promise<{ judgement: Judgement; reviewed?: ReviewedChange }> {
+async function judge(
+  object: ManifestObject,
+  options: ReviewOptions,
+  ready: Offline,
+): Promise<{ judgement: Judgement; reviewed?: ReviewedChange }> {
   const { config, runtime } = ready;
   const accepted = acceptsOf(config.watchedResources)(object.apiVersion, object.kind);
   const namespace = accepted?.namespaced === false ? '' : object.namespace || 'default';
@@ -106,12 +116,23 @@ async function judge(object: ManifestObject, options: ReviewOptions, ready: Offl
   if (scope.kind === 'outside') return { judgement: allowedOutside(scope.reason) };
   const receivedAt = performance.now();
   const deadline = receivedAt + config.admission.budgetMs;
-  const judgement = await runtime.admission.judge(scope.change, { receivedAt, deadline, signal: new AbortController().signal });
+  const judgement = await runtime.admission.judge(scope.change, {
+    receivedAt,
+    deadline,
+    signal: new AbortController().signal,
+  });
   return { judgement: explainNoRoot(judgement, ready), reviewed: scope.change };
 }
 
 function allowedOutside(reason: string): Judgement {
-  return { decision: { kind: 'allowed', reason }, warnings: [], executed: 0, checkerRuns: 0, phasesMs: { queue: 0, overlay: 0, render: 0, check: 0 }, render: undefined };
+  return {
+    decision: { kind: 'allowed', reason },
+    warnings: [],
+    executed: 0,
+    checkerRuns: 0,
+    phasesMs: { queue: 0, overlay: 0, render: 0, check: 0 },
+    render: undefined,
+  };
 }
 
 /** Offline no render comes later: what kept the first one from being accepted is the answer. */
@@ -119,7 +140,10 @@ function explainNoRoot(judgement: Judgement, { runtime }: Offline): Judgement {
   const { decision } = judgement;
   const { problem } = runtime.coordinator;
   if (decision.kind !== 'unjudged' || decision.reason !== 'cold' || problem === undefined) return judgement;
-  return { ...judgement, decision: { ...decision, message: `not judged: the manifests as they are could not be checked: ${problem}` } };
+  return {
+    ...judgement,
+    decision: { ...decision, message: `not judged: the manifests as they are could not be checked: ${problem}` },
+  };
 }
 
 async function store(reviewed: ReviewedChange, { cluster, runtime }: Offline): Promise<void> {
@@ -159,7 +183,9 @@ async function printDiff(result: ReviewJson, judgement: Judgement, { runtime }: 
   for (const warning of result.warnings) process.stderr.write(`Warning: ${warning}\n`);
   if (judgement.render === undefined) return;
   const before = new Map((await runtime.host.request('acceptedFiles', null)).map((file) => [file.name, file]));
-  const after = new Map((await runtime.host.request('files', { render: judgement.render })).map((file) => [file.name, file]));
+  const after = new Map(
+    (await runtime.host.request('files', { render: judgement.render })).map((file) => [file.name, file]),
+  );
   for (const name of [...new Set([...before.keys(), ...after.keys()])].sort()) {
     process.stdout.write(fileDiff(name, before.get(name), after.get(name)));
   }

@@ -37,7 +37,9 @@ export interface Runtime {
 
 export function createRuntime(options: RuntimeOptions): Runtime {
   const { config, cluster, output, log } = options;
-  const checker = options.checker ?? createHaproxyChecker({ settings: config.check, log: (message, fields) => log.warn(fields, message) });
+  const checker =
+    options.checker ??
+    createHaproxyChecker({ settings: config.check, log: (message, fields) => log.warn(fields, message) });
   const verdicts = new VerdictCache();
   const state = quarantineState(output, log);
   const host = new RenderHost({
@@ -78,7 +80,10 @@ async function closeAll(coordinator: Coordinator, host: RenderHost, checker: Che
 }
 
 /** Accepted revisions of quarantined objects stand beside the output, so that a restart renders the same (DESIGN 9). */
-function quarantineState(output: string | undefined, log: Logger): { read: () => StoredQuarantine | undefined; write: (stored: StoredQuarantine) => void } {
+function quarantineState(
+  output: string | undefined,
+  log: Logger,
+): { read: () => StoredQuarantine | undefined; write: (stored: StoredQuarantine) => void } {
   if (output === undefined) return { read: () => undefined, write: () => undefined };
   mkdirSync(output, { recursive: true });
   const file = join(output, 'quarantine.json');

@@ -3,6 +3,7 @@ import pino, { type Logger } from 'pino';
 import { acceptsOf, EmbeddedCluster } from '../cluster/embedded-cluster.js';
 import type { ReviewRecord } from '../admission/review-record.js';
 import type { Checker } from '../check/checker.js';
+import type { ObjectChange } from '../render/protocol.js';
 import type { RenderConfig } from '../config/render-config.js';
 import { developmentCertificate, loadCertificate, watchCertificate } from '../server/certificates.js';
 import type { HealthCheck } from '../server/contract.js';
@@ -61,20 +62,19 @@ export interface ServiceExtra {
 }
 
 /** Starts everything; the server listens before the first render has ended, so that reviews meet the gate and not a closed port. */
-export async function startService(config: RenderConfig, options: ServeOptions, log: Logger, extra: ServiceExtra = {}): Promise<Service> {
+export async function startService(
+  config: RenderConfig,
+  options: ServeOptions,
+  log: Logger,
+  extra: ServiceExtra = {},
+): Promise<Service> {
   const tls = await certificateOf(options);
   const metrics = createMetrics();
   const cluster = new EmbeddedCluster(options.resources, acceptsOf(config.watchedResources));
   // Before the thread starts: it is fed with what the first batch brought.
-  const buffered: (() => void)[] = [];
-  let started: Runtime | undefined;
-  await cluster.watch(log, (changes) => {
-    const take = (): void => {
-      if (started !== undefined) started.admission.shown(changes, started.coordinator.change(changes));
-    };
-    if (started === undefined) buffered.push(take);
-    else take();
-  });
+  const early: (readonly ObjectChange[])[] = [];
+  let take = (changes: readonly ObjectChange[]): void => void early.push(changes);
+  await cluster.watch(log, (changes) => take(changes));
   const runtime = createRuntime({
     config,
     cluster,
@@ -88,8 +88,8 @@ export async function startService(config: RenderConfig, options: ServeOptions, 
     ...(extra.checker === undefined ? {} : { checker: extra.checker }),
     onReconcile: (report) => metrics.recordReconcile(report),
   });
-  started = runtime;
-  for (const take of buffered) take();
+  take = (changes) => runtime.admission.shown(changes, runtime.coordinator.change(changes));
+  early.forEach(take);
   void reportChecker(runtime, log);
   const server = await startServer({
     host: options.host,
@@ -108,7 +108,17 @@ export async function startService(config: RenderConfig, options: ServeOptions, 
   const watch = watchTls(options, server, log);
   const levels = setInterval(() => void refreshLevels(runtime, metrics), LEVELS_EVERY_MS);
   levels.unref();
-  log.info({ host: options.host, port: server.port, healthPort: server.healthPort, ca: tls.caFile, resources: options.resources, output: options.output }, 'listening');
+  log.info(
+    {
+      host: options.host,
+      port: server.port,
+      healthPort: server.healthPort,
+      ca: tls.caFile,
+      resources: options.resources,
+      output: options.output,
+    },
+    'listening',
+  );
   return {
     runtime,
     server,
@@ -124,10 +134,14 @@ export async function startService(config: RenderConfig, options: ServeOptions, 
   };
 }
 
-async function certificateOf(options: ServeOptions): Promise<{ cert: string; key: string; caFile: string | undefined }> {
+async function certificateOf(
+  options: ServeOptions,
+): Promise<{ cert: string; key: string; caFile: string | undefined }> {
   const { tlsCert, tlsKey, certs } = options;
-  if ((tlsCert === undefined) !== (tlsKey === undefined)) throw new UsageError('--tls-cert and --tls-key go together: give both or neither');
-  if (tlsCert !== undefined && tlsKey !== undefined) return { ...loadCertificate({ certFile: tlsCert, keyFile: tlsKey }), caFile: undefined };
+  if ((tlsCert === undefined) !== (tlsKey === undefined))
+    throw new UsageError('--tls-cert and --tls-key go together: give both or neither');
+  if (tlsCert !== undefined && tlsKey !== undefined)
+    return { ...loadCertificate({ certFile: tlsCert, keyFile: tlsKey }), caFile: undefined };
   const { cert, key } = await developmentCertificate(certs, []);
   return { cert, key, caFile: join(certs, 'ca.crt') };
 }
@@ -140,7 +154,10 @@ function watchTls(options: ServeOptions, server: RunningServer, log: Logger): { 
 
 async function reportChecker(runtime: Runtime, log: Logger): Promise<void> {
   const { checker } = runtime;
-  const version = 'probeVersion' in checker ? await (checker as { probeVersion(): Promise<string | undefined> }).probeVersion() : undefined;
+  const version =
+    'probeVersion' in checker
+      ? await (checker as { probeVersion(): Promise<string | undefined> }).probeVersion()
+      : undefined;
   log.info({ version: version ?? 'unknown' }, 'checker');
 }
 
@@ -153,7 +170,10 @@ function readyChecks(runtime: Runtime): HealthCheck[] {
       check: () => {
         if (host.rooted) return { ok: true };
         const { done, known, stage } = host.progress;
-        return { ok: true, note: `no graph yet (${stage}, ${done} of ${known} instances), and no sibling can validate` };
+        return {
+          ok: true,
+          note: `no graph yet (${stage}, ${done} of ${known} instances), and no sibling can validate`,
+        };
       },
     },
     {
@@ -161,7 +181,9 @@ function readyChecks(runtime: Runtime): HealthCheck[] {
       check: () => {
         const { problem, quarantined } = coordinator;
         if (problem !== undefined) return { ok: true, note: problem.split('\n')[0] ?? problem };
-        return quarantined.length === 0 ? { ok: true } : { ok: true, note: `${quarantined.length} objects are in quarantine` };
+        return quarantined.length === 0
+          ? { ok: true }
+          : { ok: true, note: `${quarantined.length} objects are in quarantine` };
       },
     },
   ];
@@ -169,8 +191,18 @@ function readyChecks(runtime: Runtime): HealthCheck[] {
 
 function logReview(log: Logger, record: ReviewRecord): void {
   const { message, phasesMs, totalMs, ...rest } = record;
-  const phases = Object.fromEntries(Object.entries(phasesMs).map(([phase, ms]: [string, number]) => [phase, round(ms)]));
-  log.info({ ...rest, phasesMs: phases, totalMs: round(totalMs), ...(message === '' ? {} : { cause: message.split('\n')[0] }) }, 'review');
+  const phases = Object.fromEntries(
+    Object.entries(phasesMs).map(([phase, ms]: [string, number]) => [phase, round(ms)]),
+  );
+  log.info(
+    {
+      ...rest,
+      phasesMs: phases,
+      totalMs: round(totalMs),
+      ...(message === '' ? {} : { cause: message.split('\n')[0] }),
+    },
+    'review',
+  );
 }
 
 function round(ms: number): number {

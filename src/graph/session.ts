@@ -120,8 +120,9 @@ export class GraphSession {
         for (const [id, node] of this.#written) nodes.set(id, node);
       }),
       ids: base.ids.withMutations((ids) => {
-        for (const [key, id] of this.#ids) if (id === undefined) ids.delete(key);
-        else ids.set(key, id);
+        for (const [key, id] of this.#ids)
+          if (id === undefined) ids.delete(key);
+          else ids.set(key, id);
       }),
       free: base.free.skipLast(this.#taken).concat(this.#freed),
     };
@@ -145,7 +146,13 @@ export class GraphSession {
     return this.#install(id, key, before, value, frame.ids);
   }
 
-  #install(id: NodeId, key: string, before: GraphNode | undefined, value: unknown, frame: readonly NodeId[]): Evaluation {
+  #install(
+    id: NodeId,
+    key: string,
+    before: GraphNode | undefined,
+    value: unknown,
+    frame: readonly NodeId[],
+  ): Evaluation {
     const same = before !== undefined && this.policy.equal(before.value, value);
     if (same) this.counters.cutOff++;
     const kept = same ? before.value : value;

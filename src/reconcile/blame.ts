@@ -8,15 +8,28 @@ export interface BlamedObject extends ObjectRef {
 }
 
 /** Objects that the source map makes responsible for what the checker refused (DESIGN 9). */
-export async function blameByLine(host: RenderHost, render: number, findings: readonly CheckFinding[]): Promise<readonly BlamedObject[]> {
-  const traced = await host.request('trace', { render, findings: findings.filter((finding) => finding.severity === 'alert') });
+export async function blameByLine(
+  host: RenderHost,
+  render: number,
+  findings: readonly CheckFinding[],
+): Promise<readonly BlamedObject[]> {
+  const traced = await host.request('trace', {
+    render,
+    findings: findings.filter((finding) => finding.severity === 'alert'),
+  });
   const blamed = new Map<string, BlamedObject>();
   for (const fault of traced) {
     if (fault.object === undefined) continue;
     const { alias, namespace, name } = fault.object;
     const key = `${alias} ${namespace}/${name}`;
     const held = blamed.get(key);
-    blamed.set(key, { alias, namespace, name, faults: [...(held?.faults ?? []), fault.id], reason: held?.reason ?? describe(fault) });
+    blamed.set(key, {
+      alias,
+      namespace,
+      name,
+      faults: [...(held?.faults ?? []), fault.id],
+      reason: held?.reason ?? describe(fault),
+    });
   }
   return [...blamed.values()];
 }

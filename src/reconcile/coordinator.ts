@@ -209,7 +209,11 @@ export class Coordinator {
     const { host } = this.options;
     const said = outcome.findings[0]?.text ?? '';
     const asBlamed = (refs: readonly ObjectRef[]): BlamedObject[] =>
-      refs.map((ref) => ({ ...ref, faults: [`unplaced ${said}`], reason: `the checker refuses the configuration with it: ${said}` }));
+      refs.map((ref) => ({
+        ...ref,
+        faults: [`unplaced ${said}`],
+        reason: `the checker refuses the configuration with it: ${said}`,
+      }));
     let last: Rendered | undefined = rendered;
     const suspects = await host.request('suspects', null);
     const guilty = await blameByHalving(suspects, Math.max(1, triesLeft - 3), async (refs) => {
@@ -218,7 +222,8 @@ export class Coordinator {
       await host.request('unquarantine', { objects: refs });
       return passed;
     });
-    if (guilty.length === 0) return this.#refused(`the checker refuses the configuration, and no object is to blame: ${said}`);
+    if (guilty.length === 0)
+      return this.#refused(`the checker refuses the configuration, and no object is to blame: ${said}`);
     const clean = await this.#without(asBlamed(guilty));
     if (clean === undefined) return 'failed';
     return (await this.#check(clean)).kind === 'passed' ? this.#accept(clean, revision) : this.#refused(said);
@@ -257,7 +262,18 @@ export class Coordinator {
     const published = rendered.unchanged && this.#isPublished ? undefined : await this.#publish(rendered);
     await host.request('release', { render: rendered.render });
     const { cold, executed, instances, renderMs } = rendered;
-    log.info({ revision, cold, executed, instances, renderMs: round(renderMs), path: published, quarantined: this.#quarantined.length }, published === undefined ? 'reconciled' : 'published');
+    log.info(
+      {
+        revision,
+        cold,
+        executed,
+        instances,
+        renderMs: round(renderMs),
+        path: published,
+        quarantined: this.#quarantined.length,
+      },
+      published === undefined ? 'reconciled' : 'published',
+    );
     onAccepted?.(revision);
     return published === undefined ? 'unchanged' : 'published';
   }
@@ -283,10 +299,16 @@ export class Coordinator {
     const after = new Set(now.map(entryKey));
     for (const entry of now.filter((candidate) => !before.has(entryKey(candidate)))) {
       const effect = entry.servedOld ? 'its last accepted revision is served' : 'it is not served';
-      this.options.log.warn({ object: objectLabel(entry.alias, entry.namespace, entry.name), reason: entry.reason, effect }, 'object quarantined');
+      this.options.log.warn(
+        { object: objectLabel(entry.alias, entry.namespace, entry.name), reason: entry.reason, effect },
+        'object quarantined',
+      );
     }
     for (const entry of this.#quarantined.filter((candidate) => !after.has(entryKey(candidate)))) {
-      this.options.log.info({ object: objectLabel(entry.alias, entry.namespace, entry.name) }, 'object left quarantine');
+      this.options.log.info(
+        { object: objectLabel(entry.alias, entry.namespace, entry.name) },
+        'object left quarantine',
+      );
     }
     this.#quarantined = now;
   }

@@ -116,7 +116,10 @@ export function collectText(tree: ChunkTree, into: string[]): void {
 }
 
 /** The chunk that holds line `line` (from 0) of the tree's text, and the number of that line inside it (from 0). */
-export function chunkAtLine(tree: ChunkTree, line: number): { readonly chunk: ChunkNode; readonly line: number } | undefined {
+export function chunkAtLine(
+  tree: ChunkTree,
+  line: number,
+): { readonly chunk: ChunkNode; readonly line: number } | undefined {
   let current = tree;
   let rest = line;
   while (current !== undefined) {

@@ -64,7 +64,8 @@ export class ContributionDraft {
       if (!sameAt(contribution, after[at])) this.#entries.delete(entryKey(contribution, owner, at));
     });
     after.forEach((contribution, at) => {
-      if (!sameAt(contribution, before[at])) this.#entries.set(entryKey(contribution, owner, at), { ...contribution, owner });
+      if (!sameAt(contribution, before[at]))
+        this.#entries.set(entryKey(contribution, owner, at), { ...contribution, owner });
     });
     return touched.flatMap(({ cell, key }, at) => this.#change(cell, key, winners[at]));
   }

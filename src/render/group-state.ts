@@ -43,7 +43,10 @@ export class GroupDraft {
   /** Replaces one instance's output; returns the publications whose winner changed. */
   install(owner: string, before: InstanceResult, after: InstanceResult): readonly WinnerChange[] {
     if (before.text !== after.text) {
-      this.texts = after.text === '' ? withoutChunk(this.texts, owner) : withChunk(this.texts, { key: owner, text: after.text, owner });
+      this.texts =
+        after.text === ''
+          ? withoutChunk(this.texts, owner)
+          : withChunk(this.texts, { key: owner, text: after.text, owner });
     }
     if (before.uniques.length + after.uniques.length > 0) this.#installUniques(owner, before, after);
     if (before.publications.length + after.publications.length === 0) return [];

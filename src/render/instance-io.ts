@@ -41,7 +41,9 @@ abstract class TrackedReads {
   get(alias: string, prefix: readonly string[]): readonly unknown[] {
     const { paths } = this.render.snapshot(alias);
     if (prefix.length > paths.length) {
-      throw new TemplateFault(`resources.${alias}.get() takes at most ${paths.length} values (indexBy), got ${prefix.length}`);
+      throw new TemplateFault(
+        `resources.${alias}.get() takes at most ${paths.length} values (indexBy), got ${prefix.length}`,
+      );
     }
     this.reader.input(prefix.length === 0 ? listKey(alias) : getKey(alias, prefix));
     return this.render.snapshot(alias).get(prefix);
@@ -74,7 +76,6 @@ abstract class TrackedReads {
   protected abstract authorize(group: string): void;
 }
 
-// eslint-disable-next-line no-control-regex -- control characters are exactly what is refused
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 const FILE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,250}$/;
 
@@ -103,22 +104,31 @@ export class InstanceIo extends TrackedReads implements TemplateIo {
 
   /** Files of a directory output are kept as text, everything else as canonical JSON. */
   #publicationText(cell: string, value: unknown): string {
-    if (value === undefined) throw new TemplateFault(`shared.publish("${cell}", ...) got undefined; publish null or nothing`);
+    if (value === undefined)
+      throw new TemplateFault(`shared.publish("${cell}", ...) got undefined; publish null or nothing`);
     return canonicalText(value);
   }
 
   unique(cell: string, key: string, text: string): void {
-    this.#contribute(this.#uniques, { cell, key, rank: '', text: text.endsWith('\n') || text === '' ? text : `${text}\n` });
+    this.#contribute(this.#uniques, {
+      cell,
+      key,
+      rank: '',
+      text: text.endsWith('\n') || text === '' ? text : `${text}\n`,
+    });
   }
 
   #contribute(list: Contribution[], contribution: Contribution): void {
     for (const part of [contribution.cell, contribution.key, contribution.rank]) {
-      if (CONTROL.test(part)) throw new TemplateFault(`the key ${shown(part)} holds a control character`, undefined, part);
+      if (CONTROL.test(part))
+        throw new TemplateFault(`the key ${shown(part)} holds a control character`, undefined, part);
     }
     this.#bytes += contribution.text.length;
     const { maxInstanceBytes } = this.plan.config.render;
     if (this.#bytes > maxInstanceBytes) {
-      throw new TemplateFault(`contributes more than ${maxInstanceBytes} characters; the limit is render.maxInstanceBytes`);
+      throw new TemplateFault(
+        `contributes more than ${maxInstanceBytes} characters; the limit is render.maxInstanceBytes`,
+      );
     }
     list.push(contribution);
   }
@@ -129,7 +139,9 @@ export class InstanceIo extends TrackedReads implements TemplateIo {
   }
 
   mount(group: string): SafeText {
-    throw new TemplateFault(`group(${shown(group)}) works in outputs only; a component reads another group by shared.select`);
+    throw new TemplateFault(
+      `group(${shown(group)}) works in outputs only; a component reads another group by shared.select`,
+    );
   }
 
   protected override authorize(group: string): void {
@@ -146,9 +158,16 @@ export class InstanceIo extends TrackedReads implements TemplateIo {
   /** The result; ordinary text, unique contributions and publications never mix (decision 0023). */
   result(written: string): InstanceResult {
     const text = written.trim() === '' ? '' : written.endsWith('\n') ? written : `${written}\n`;
-    const kinds = [text !== '' && 'text', this.#uniques.length > 0 && 'shared.unique', this.#publications.length > 0 && 'shared.publish'];
+    const kinds = [
+      text !== '' && 'text',
+      this.#uniques.length > 0 && 'shared.unique',
+      this.#publications.length > 0 && 'shared.publish',
+    ];
     const used = kinds.filter((kind) => kind !== false);
-    if (used.length > 1) throw new TemplateFault(`component ${this.component.name} mixes ${used.join(' and ')}; one component uses one of them`);
+    if (used.length > 1)
+      throw new TemplateFault(
+        `component ${this.component.name} mixes ${used.join(' and ')}; one component uses one of them`,
+      );
     return { text, uniques: this.#uniques, publications: this.#publications, events: this.#events };
   }
 }

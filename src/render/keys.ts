@@ -11,7 +11,8 @@ export const listKey = (alias: string): string => `list${SEPARATOR}${alias}`;
 export const getKey = (alias: string, prefix: readonly string[]): string => ['get', alias, ...prefix].join(SEPARATOR);
 export const findKey = (alias: string, namespace: string, name: string): string =>
   `find${SEPARATOR}${alias}${SEPARATOR}${namespace}${SEPARATOR}${name}`;
-export const selectKey = (group: string, cell: string, key: string): string => ['select', group, cell, key].join(SEPARATOR);
+export const selectKey = (group: string, cell: string, key: string): string =>
+  ['select', group, cell, key].join(SEPARATOR);
 export const selectValuesKey = (group: string, cell: string): string => ['values', group, cell].join(SEPARATOR);
 export const countKey = (group: string, cell: string): string => ['count', group, cell].join(SEPARATOR);
 

@@ -3,7 +3,8 @@ import type { OutputSpec } from '../config/render-config.js';
 import { chunkAtLine, type ChunkTree, collectText, treeDigest } from './chunk-tree.js';
 
 /** A stretch of an output: text of its own template, or a mounted group. */
-export type OutputPiece = { readonly kind: 'text'; readonly text: string } | { readonly kind: 'group'; readonly tree: ChunkTree };
+export type OutputPiece =
+  { readonly kind: 'text'; readonly text: string } | { readonly kind: 'group'; readonly tree: ChunkTree };
 
 /** One rendered output, kept as chunks until somebody needs it flat (DESIGN 7). */
 export type OutputTree =
@@ -101,7 +102,12 @@ export function lineOwner(tree: OutputTree, line: number): LineOwner | undefined
       if (piece.kind === 'text') return { kind: 'template', line: own + rest };
       const found = chunkAtLine(piece.tree, rest);
       if (found === undefined) return undefined;
-      return { kind: 'instance', owner: found.chunk.owner, line: found.line, text: found.chunk.text.split('\n')[found.line] ?? '' };
+      return {
+        kind: 'instance',
+        owner: found.chunk.owner,
+        line: found.line,
+        text: found.chunk.text.split('\n')[found.line] ?? '',
+      };
     }
     rest -= lines;
     if (piece.kind === 'text') own += lines;

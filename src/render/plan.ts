@@ -22,7 +22,8 @@ export interface RenderPlan {
 export function planRender(config: RenderConfig): RenderPlan {
   const waves = waveNumbers(config.components);
   const groups = new Map<string, PlannedGroup>();
-  for (const { group, kind } of config.components) groups.set(group, { name: group, kind, wave: waves.get(group) ?? 0 });
+  for (const { group, kind } of config.components)
+    groups.set(group, { name: group, kind, wave: waves.get(group) ?? 0 });
   return {
     config,
     components: new Map(config.components.map((component) => [component.name, component])),

@@ -98,8 +98,18 @@ export type ReviewRender =
     } & RenderTimes)
   | ({ readonly kind: 'fault'; readonly faults: readonly TracedFault[]; readonly executed: number } & RenderTimes)
   /** The time bound ended it. `own`: while an instance of the reviewed object ran. */
-  | ({ readonly kind: 'timeout'; readonly own: boolean; readonly instance: string; readonly executed: number } & RenderTimes)
-  | ({ readonly kind: 'heap'; readonly own: boolean; readonly message: string; readonly executed: number } & RenderTimes)
+  | ({
+      readonly kind: 'timeout';
+      readonly own: boolean;
+      readonly instance: string;
+      readonly executed: number;
+    } & RenderTimes)
+  | ({
+      readonly kind: 'heap';
+      readonly own: boolean;
+      readonly message: string;
+      readonly executed: number;
+    } & RenderTimes)
   | { readonly kind: 'refused'; readonly reason: string }
   | { readonly kind: 'cold' }
   /** Its time was up before it could begin. */
@@ -124,23 +134,46 @@ export interface ThreadStatus {
 /** Requests by name, with what they take and give. */
 export interface ThreadApi {
   /** Stored objects have changed. `replace` empties the named aliases first. */
-  store: [{ readonly changes: readonly ObjectChange[]; readonly replace?: readonly string[] }, { readonly refused: readonly string[] }];
+  store: [
+    { readonly changes: readonly ObjectChange[]; readonly replace?: readonly string[] },
+    { readonly refused: readonly string[] },
+  ];
   /** Brings the graph to the stores' newest state and commits it. Without `timeoutMs` it runs to completion. */
   reconcile: [{ readonly timeoutMs: number | undefined }, ReconcileReply];
   /**
    * Renders the accepted root with the ledger and the change on top, in a session that is always dropped. After `expiresAt`
    * (Date.now(), milliseconds) nobody waits for it any more, and it is not begun.
    */
-  review: [{ readonly ledger: readonly ObjectChange[]; readonly change: ObjectChange; readonly timeoutMs: number; readonly expiresAt: number }, ReviewReply];
+  review: [
+    {
+      readonly ledger: readonly ObjectChange[];
+      readonly change: ObjectChange;
+      readonly timeoutMs: number;
+      readonly expiresAt: number;
+    },
+    ReviewReply,
+  ];
   /** Renders several reviewed changes together, or says that they depend on each other. */
-  combine: [{ readonly renders: readonly number[]; readonly timeoutMs: number }, { readonly render: number; readonly digest: string; readonly left: readonly number[] } | { readonly render: undefined }];
-  files: [{ readonly render: number }, readonly { readonly name: string; readonly text: string; readonly sensitive: boolean }[]];
+  combine: [
+    { readonly renders: readonly number[]; readonly timeoutMs: number },
+    (
+      | { readonly render: number; readonly digest: string; readonly left: readonly number[] }
+      | { readonly render: undefined }
+    ),
+  ];
+  files: [
+    { readonly render: number },
+    readonly { readonly name: string; readonly text: string; readonly sensitive: boolean }[],
+  ];
   /** Files of the accepted root; none without one. */
   acceptedFiles: [null, readonly { readonly name: string; readonly text: string; readonly sensitive: boolean }[]];
   trace: [{ readonly render: number; readonly findings: readonly CheckFinding[] }, readonly TracedFault[]];
   /** The render's outputs passed their check: it is the accepted root now. */
   accept: [{ readonly render: number }, StoredQuarantine];
-  quarantine: [{ readonly objects: readonly (ObjectRef & { readonly faults: readonly string[]; readonly reason: string })[] }, null];
+  quarantine: [
+    { readonly objects: readonly (ObjectRef & { readonly faults: readonly string[]; readonly reason: string })[] },
+    null,
+  ];
   /** Lifts quarantines that were set on suspicion. */
   unquarantine: [{ readonly objects: readonly ObjectRef[] }, null];
   /** Objects changed since the accepted root, the newest first. */

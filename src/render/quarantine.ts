@@ -51,7 +51,16 @@ export class Quarantine {
   put(entry: NewQuarantine): void {
     const accepted = sameContent(entry.accepted, entry.current) ? undefined : entry.accepted;
     const { alias, namespace, name, faults, reason } = entry;
-    const held = { alias, namespace, name, faults, reason, accepted, refused: contentHash(entry.current), reads: new Set(entry.reads) };
+    const held = {
+      alias,
+      namespace,
+      name,
+      faults,
+      reason,
+      accepted,
+      refused: contentHash(entry.current),
+      reads: new Set(entry.reads),
+    };
     this.#held.set(keyOf(entry), held);
     this.#edit(entry, accepted);
   }

@@ -53,7 +53,10 @@ function refuseUnmounted(session: RenderSession, mounted: ReadonlySet<string>): 
   for (const name of session.context.plan.groups.keys()) {
     const { texts, uniqueTexts } = session.groupTrees(name);
     if (mounted.has(name) || (texts === undefined && uniqueTexts === undefined)) continue;
-    faults.push({ instance: undefined, reason: `no output mounts the group ${name}, so its text would be lost; call <%~ group('${name}') %> in one` });
+    faults.push({
+      instance: undefined,
+      reason: `no output mounts the group ${name}, so its text would be lost; call <%~ group('${name}') %> in one`,
+    });
   }
   if (faults.length > 0) throw new RenderFailure(faults);
 }

@@ -9,7 +9,17 @@ import { type OwnedContribution, type WinnerChange, winnerIn, winnersIn } from '
 import { EMPTY_GROUP, GroupDraft, type GroupState } from './group-state.js';
 import { InstanceIo, valueOf } from './instance-io.js';
 import { type InstanceResult, type RenderFault, sameResult } from './instance-result.js';
-import { countKey, findKey, inputsOfChange, type InstanceId, instanceKey, objectLabel, parseInstanceKey, selectKey, selectValuesKey } from './keys.js';
+import {
+  countKey,
+  findKey,
+  inputsOfChange,
+  type InstanceId,
+  instanceKey,
+  objectLabel,
+  parseInstanceKey,
+  selectKey,
+  selectValuesKey,
+} from './keys.js';
 import type { Outputs } from './output-tree.js';
 import { type RenderPlan, waveOf } from './plan.js';
 import type { ProgressBuffer } from './progress.js';
@@ -88,12 +98,16 @@ export class RenderSession {
 
   winner(group: string, cell: string, key: string): OwnedContribution | undefined {
     const draft = this.#groups.get(group);
-    return draft === undefined ? winnerIn(this.#base(group).publications.entries, cell, key) : draft.publications.winner(cell, key);
+    return draft === undefined
+      ? winnerIn(this.#base(group).publications.entries, cell, key)
+      : draft.publications.winner(cell, key);
   }
 
   winners(group: string, cell: string): readonly OwnedContribution[] {
     const draft = this.#groups.get(group);
-    return draft === undefined ? winnersIn(this.#base(group).publications.entries, cell) : draft.publications.winners(cell);
+    return draft === undefined
+      ? winnersIn(this.#base(group).publications.entries, cell)
+      : draft.publications.winners(cell);
   }
 
   count(group: string, cell: string): number {
@@ -149,7 +163,12 @@ export class RenderSession {
   #followSource(change: StoreChange): void {
     if ((change.before === undefined) === (change.after === undefined)) return;
     for (const component of this.context.plan.bySource.get(change.alias) ?? []) {
-      const key = instanceKey({ component: component.name, source: change.alias, namespace: change.namespace, name: change.name });
+      const key = instanceKey({
+        component: component.name,
+        source: change.alias,
+        namespace: change.namespace,
+        name: change.name,
+      });
       if (change.after === undefined) this.#retire(key);
       else this.#await(key);
     }
@@ -218,7 +237,10 @@ export class RenderSession {
     progress.heap(used / 1024 / 1024);
     if (used <= softHeapBytes) return;
     const mebibytes = Math.round(used / 1024 / 1024);
-    throw new RenderStopped('heap', `the render uses ${mebibytes} MiB of heap, more than its limit allows; raise render.heap and the container's memory`);
+    throw new RenderStopped(
+      'heap',
+      `the render uses ${mebibytes} MiB of heap, more than its limit allows; raise render.heap and the container's memory`,
+    );
   }
 
   #compute(key: string, reader: Reader): InstanceResult {
@@ -229,7 +251,9 @@ export class RenderSession {
     const item = this.snapshot(source).find(namespace, objectName);
     const io = new InstanceIo(this, reader, this.context.plan, component);
     const renderSubject = Object.freeze({ alias: source, namespace, name: objectName });
-    return io.result(this.context.host.run(component.template, component.kind, { item, source, props: NO_PROPS, renderSubject }, io));
+    return io.result(
+      this.context.host.run(component.template, component.kind, { item, source, props: NO_PROPS, renderSubject }, io),
+    );
   }
 
   #fault(key: string, error: unknown): RenderFault {
@@ -262,7 +286,10 @@ export class RenderSession {
     if (directory === undefined) return;
     const files = this.#files.get(directory.name);
     const { after, key } = change;
-    const next = after === undefined ? withoutChunk(files, key) : withChunk(files, { key, text: String(valueOf(after)), owner: after.owner });
+    const next =
+      after === undefined
+        ? withoutChunk(files, key)
+        : withChunk(files, { key, text: String(valueOf(after)), owner: after.owner });
     this.#files.set(directory.name, next);
   }
 

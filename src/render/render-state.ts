@@ -19,5 +19,11 @@ export interface RenderState {
 }
 
 export function emptyState(): RenderState {
-  return { generation: EMPTY_GENERATION, snapshots: new Map(), groups: new Map(), files: new Map(), outputs: new Map() };
+  return {
+    generation: EMPTY_GENERATION,
+    snapshots: new Map(),
+    groups: new Map(),
+    files: new Map(),
+    outputs: new Map(),
+  };
 }

@@ -5,7 +5,16 @@ import { overlay, type ObjectEdit } from '../store/object-store.js';
 import type { InstanceResult, RenderFault } from './instance-result.js';
 import { identityKey, inputsOfChange, instanceKey, parseInstanceKey } from './keys.js';
 import { flatFiles, type Outputs, outputsDigest, sameOutputs } from './output-tree.js';
-import type { ObjectChange, ObjectEvent, ObjectRef, ReconcileReply, StoredQuarantine, ThreadApi, ThreadStatus, TracedFault } from './protocol.js';
+import type {
+  ObjectChange,
+  ObjectEvent,
+  ObjectRef,
+  ReconcileReply,
+  StoredQuarantine,
+  ThreadApi,
+  ThreadStatus,
+  TracedFault,
+} from './protocol.js';
 import { contentHash, Quarantine } from './quarantine.js';
 import { type RenderContext, RenderSession } from './render-session.js';
 import { emptyState, type RenderState } from './render-state.js';
@@ -107,7 +116,11 @@ export class Renderer {
     return { kind: 'stopped', why: 'timeout', message };
   }
 
-  #commit(session: RenderSession, outputs: Outputs, about: { cursors: Cursors; cold: boolean; started: number }): ReconcileReply {
+  #commit(
+    session: RenderSession,
+    outputs: Outputs,
+    about: { cursors: Cursors; cold: boolean; started: number },
+  ): ReconcileReply {
     const { cursors, cold, started } = about;
     const state = session.toState(outputs);
     this.quarantine.committed();
@@ -146,7 +159,8 @@ export class Renderer {
   #coldSession(): RenderSession {
     const session = new RenderSession(this.context, emptyState());
     const edits = this.quarantine.allEdits();
-    for (const [alias, snapshot] of this.stores.snapshots()) session.enumerate(overlay(snapshot, edits.get(alias) ?? []));
+    for (const [alias, snapshot] of this.stores.snapshots())
+      session.enumerate(overlay(snapshot, edits.get(alias) ?? []));
     return session;
   }
 
@@ -194,7 +208,16 @@ export class Renderer {
   #put(ref: ObjectRef, faults: readonly string[], reason: string, reads: readonly string[]): void {
     const { alias, namespace, name } = ref;
     const accepted = this.#accepted?.state.snapshots.get(alias)?.find(namespace, name);
-    this.quarantine.put({ alias, namespace, name, faults, reason, current: this.stores.find(alias, namespace, name), accepted, reads });
+    this.quarantine.put({
+      alias,
+      namespace,
+      name,
+      faults,
+      reason,
+      current: this.stores.find(alias, namespace, name),
+      accepted,
+      reads,
+    });
   }
 
   // --- After the check
@@ -219,7 +242,12 @@ export class Renderer {
     const generation = this.#newest?.state.generation;
     if (generation === undefined) return [];
     return (this.context.plan.bySource.get(ref.alias) ?? []).flatMap((component) => {
-      const key = instanceKey({ component: component.name, source: ref.alias, namespace: ref.namespace, name: ref.name });
+      const key = instanceKey({
+        component: component.name,
+        source: ref.alias,
+        namespace: ref.namespace,
+        name: ref.name,
+      });
       const frame = nodeByKey(generation, key)?.frame ?? [];
       return frame.flatMap((dependency) => generation.nodes.get(dependency)?.key ?? []);
     });
@@ -283,7 +311,10 @@ export class Renderer {
 }
 
 /** Reads over a committed state, for tracing. */
-function readsOf(context: RenderContext, state: RenderState): Pick<RenderSession, 'snapshot' | 'winner' | 'winners' | 'count'> {
+function readsOf(
+  context: RenderContext,
+  state: RenderState,
+): Pick<RenderSession, 'snapshot' | 'winner' | 'winners' | 'count'> {
   const session = new RenderSession(context, state);
   return {
     snapshot: (alias) => session.snapshot(alias),
@@ -295,7 +326,8 @@ function readsOf(context: RenderContext, state: RenderState): Pick<RenderSession
 
 function instancesOf(context: RenderContext, state: RenderState): number {
   let instances = 0;
-  for (const [alias, components] of context.plan.bySource) instances += components.length * (state.snapshots.get(alias)?.size ?? 0);
+  for (const [alias, components] of context.plan.bySource)
+    instances += components.length * (state.snapshots.get(alias)?.size ?? 0);
   return instances;
 }
 
@@ -324,7 +356,10 @@ function newEvents(session: RenderSession): readonly ObjectEvent[] {
   });
 }
 
-export function eventsAdded(before: InstanceResult | undefined, after: InstanceResult | undefined): InstanceResult['events'] {
+export function eventsAdded(
+  before: InstanceResult | undefined,
+  after: InstanceResult | undefined,
+): InstanceResult['events'] {
   const known = new Set(before?.events.map((event) => `${event.reason} ${event.message}`));
   return (after?.events ?? []).filter((event) => !known.has(`${event.reason} ${event.message}`));
 }

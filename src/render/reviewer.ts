@@ -4,7 +4,15 @@ import { TemplateFault } from '../template/faults.js';
 import type { InstanceResult, RenderFault } from './instance-result.js';
 import { inputsOfChange, instanceKey, objectLabel, parseInstanceKey } from './keys.js';
 import { type Outputs, outputsDigest, sameOutputs } from './output-tree.js';
-import type { ObjectChange, ObjectRef, QuarantineEntry, ReviewRender, ReviewReply, ThreadApi, TracedFault } from './protocol.js';
+import type {
+  ObjectChange,
+  ObjectRef,
+  QuarantineEntry,
+  ReviewRender,
+  ReviewReply,
+  ThreadApi,
+  TracedFault,
+} from './protocol.js';
 import { eventsAdded, type Renderer } from './renderer.js';
 import { RenderSession } from './render-session.js';
 import type { RenderState } from './render-state.js';
@@ -79,12 +87,19 @@ export class Reviewer {
       throw error;
     }
     const overlaid = performance.now();
-    const times = (): { overlayMs: number; renderMs: number } => ({ overlayMs: overlaid - started, renderMs: performance.now() - overlaid });
+    const times = (): { overlayMs: number; renderMs: number } => ({
+      overlayMs: overlaid - started,
+      renderMs: performance.now() - overlaid,
+    });
     try {
       const done = runBounded(() => this.#finish(session), left);
       return this.#rendered(session, body, done, times());
     } catch (error) {
-      return { ...this.#ended(error, session, body.change), executed: session.executedKeys.length, ...times() } as ReviewRender;
+      return {
+        ...this.#ended(error, session, body.change),
+        executed: session.executedKeys.length,
+        ...times(),
+      } as ReviewRender;
     } finally {
       context.progress.stage('idle');
     }
@@ -116,7 +131,12 @@ export class Reviewer {
     host.rawLinesUsed = false;
     session.run();
     const outputs = session.outputs();
-    return { outputs, digest: outputsDigest(outputs), unchanged: sameOutputs(session.base.outputs, outputs), raw: host.rawLinesUsed };
+    return {
+      outputs,
+      digest: outputsDigest(outputs),
+      unchanged: sameOutputs(session.base.outputs, outputs),
+      raw: host.rawLinesUsed,
+    };
   }
 
   #rendered(
@@ -131,7 +151,16 @@ export class Reviewer {
     this.#reviewed.set(render, { base: session.base, ledger: body.ledger, change: body.change, footprint });
     const warnings = warningsOf(session, body.change);
     const executed = session.executedKeys.length;
-    return { kind: 'rendered', render, unchanged, digest, executed, warnings, shareable: footprint !== undefined, ...times };
+    return {
+      kind: 'rendered',
+      render,
+      unchanged,
+      digest,
+      executed,
+      warnings,
+      shareable: footprint !== undefined,
+      ...times,
+    };
   }
 
   #ended(error: unknown, session: RenderSession, change: ObjectChange): object {
@@ -141,7 +170,8 @@ export class Reviewer {
     if (error instanceof TimedOut) return { kind: 'timeout', own, instance };
     if (error instanceof RenderStopped && error.why === 'heap') return { kind: 'heap', own, message: error.message };
     // A template that grows a string past the engine's limit, or recurses too deep, outside of an instance.
-    if (error instanceof TemplateFault || error instanceof RangeError) return { kind: 'heap', own, message: error.message };
+    if (error instanceof TemplateFault || error instanceof RangeError)
+      return { kind: 'heap', own, message: error.message };
     throw error;
   }
 
@@ -176,7 +206,11 @@ export class Reviewer {
     this.#apply(session, [...members.flatMap((member) => member.ledger), ...members.map((member) => member.change)]);
     try {
       const { outputs, digest } = runBounded(() => this.#finish(session), body.timeoutMs);
-      return { render: this.renderer.keep(traceable(session, outputs)), digest, left: body.renders.filter((id) => !chosen.includes(id)) };
+      return {
+        render: this.renderer.keep(traceable(session, outputs)),
+        digest,
+        left: body.renders.filter((id) => !chosen.includes(id)),
+      };
     } catch (error) {
       if (isRenderEnd(error)) return { render: undefined };
       throw error;
@@ -202,7 +236,10 @@ function isRenderEnd(error: unknown): boolean {
   return error instanceof RenderFailure || error instanceof TimedOut || error instanceof RenderStopped;
 }
 
-function traceable(session: RenderSession, outputs: Outputs): { outputs: Outputs } & Pick<RenderSession, 'snapshot' | 'winner' | 'winners' | 'count'> {
+function traceable(
+  session: RenderSession,
+  outputs: Outputs,
+): { outputs: Outputs } & Pick<RenderSession, 'snapshot' | 'winner' | 'winners' | 'count'> {
   return {
     outputs,
     snapshot: (alias) => session.snapshot(alias),
@@ -229,7 +266,8 @@ function footprintOf(session: RenderSession): ReadonlySet<string> | undefined {
 }
 
 function addCells(footprint: Set<string>, group: string, result: InstanceResult | undefined): void {
-  for (const { cell, key } of [...(result?.publications ?? []), ...(result?.uniques ?? [])]) footprint.add(`cell ${group} ${cell} ${key}`);
+  for (const { cell, key } of [...(result?.publications ?? []), ...(result?.uniques ?? [])])
+    footprint.add(`cell ${group} ${cell} ${key}`);
 }
 
 /** The reviewed object's own warnings, all of them, and those that its change gives to others. */
@@ -239,7 +277,9 @@ function warningsOf(session: RenderSession, change: ObjectChange): readonly stri
     instanceKey({ component: component.name, source: change.alias, namespace: change.namespace, name: change.name }),
   );
   const own = ownKeys.flatMap((key) => (session.graph.valueOf(key) as InstanceResult | undefined)?.events ?? []);
-  const others = [...session.changed.values()].filter(({ key }) => !ownKeys.includes(key)).flatMap(({ before, after }) => eventsAdded(before, after));
+  const others = [...session.changed.values()]
+    .filter(({ key }) => !ownKeys.includes(key))
+    .flatMap(({ before, after }) => eventsAdded(before, after));
   const messages = [...own, ...others].filter((event) => event.type === 'Warning').map((event) => event.message);
   return [...new Set([...messages, ...takeovers(session)])];
 }
@@ -259,7 +299,10 @@ function tracedFault(fault: RenderFault): TracedFault {
   const { instance, field, place, excerpt, reason } = fault;
   return {
     id: faultId(fault),
-    object: instance === undefined ? undefined : { alias: instance.source, namespace: instance.namespace, name: instance.name },
+    object:
+      instance === undefined
+        ? undefined
+        : { alias: instance.source, namespace: instance.namespace, name: instance.name },
     field,
     template: place === undefined ? undefined : { name: place.template, file: place.file, line: place.line },
     excerpt,

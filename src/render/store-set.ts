@@ -8,7 +8,9 @@ import type { ObjectChange } from './protocol.js';
 /** Store revisions by alias that a render has seen. */
 export type Cursors = ReadonlyMap<string, number>;
 
-export type ChangeReading = { readonly kind: 'exact'; readonly changes: readonly StoreChange[] } | { readonly kind: 'gap'; readonly alias: string };
+export type ChangeReading =
+  | { readonly kind: 'exact'; readonly changes: readonly StoreChange[] }
+  | { readonly kind: 'gap'; readonly alias: string };
 
 /** One store for each watched resource of the configuration. */
 export class StoreSet {
@@ -87,4 +89,3 @@ export class StoreSet {
     return Object.fromEntries([...this.#stores].map(([alias, store]) => [alias, store.snapshot().size]));
   }
 }
-

@@ -19,29 +19,52 @@ export class RenderStopped extends Error {
   override readonly name = 'RenderStopped';
   readonly code = 'RENDER_STOPPED';
 
-  constructor(readonly why: 'cancelled' | 'heap', message: string) {
+  constructor(
+    readonly why: 'cancelled' | 'heap',
+    message: string,
+  ) {
     super(message);
   }
 }
 
 /** Makes a fault of whatever a template threw: place, excerpt, and the source field that the value at fault came from. */
-export function faultOf(error: unknown, compiled: CompiledTemplate | undefined, instance: InstanceId | undefined, item: unknown): RenderFault {
+export function faultOf(
+  error: unknown,
+  compiled: CompiledTemplate | undefined,
+  instance: InstanceId | undefined,
+  item: unknown,
+): RenderFault {
   if (error instanceof TemplateFault) return ofTemplateFault(error, compiled, instance, item);
   const reason = error instanceof Error ? `${error.name}: ${error.message}` : `the template threw ${typeof error}`;
   const place = compiled === undefined ? undefined : placeInStack(error, compiled);
   return { instance, reason: oneLine(reason), ...placed(compiled?.source, place) };
 }
 
-function ofTemplateFault(error: TemplateFault, compiled: CompiledTemplate | undefined, instance: InstanceId | undefined, item: unknown): RenderFault {
+function ofTemplateFault(
+  error: TemplateFault,
+  compiled: CompiledTemplate | undefined,
+  instance: InstanceId | undefined,
+  item: unknown,
+): RenderFault {
   const tag = error.tag === undefined ? undefined : compiled?.tags[error.tag];
   const place = tag ?? (compiled === undefined ? undefined : placeInStack(error, compiled));
   const field = error.field ?? (error.value === undefined ? undefined : fieldWithValue(item, error.value));
-  const expression = tag !== undefined && field === undefined && tag.code !== '' ? `<%= ${oneLine(tag.code).slice(0, 80)} %>: ` : '';
+  const expression =
+    tag !== undefined && field === undefined && tag.code !== '' ? `<%= ${oneLine(tag.code).slice(0, 80)} %>: ` : '';
   const bound = /render\.maxInstanceBytes/.test(error.reason) ? { bound: 'size' as const } : {};
-  return { instance, reason: oneLine(expression + error.reason), ...(field === undefined ? {} : { field }), ...placed(compiled?.source, place), ...bound };
+  return {
+    instance,
+    reason: oneLine(expression + error.reason),
+    ...(field === undefined ? {} : { field }),
+    ...placed(compiled?.source, place),
+    ...bound,
+  };
 }
 
-function placed(source: TemplateSource | undefined, place: { line: number; column: number } | undefined): Partial<RenderFault> {
+function placed(
+  source: TemplateSource | undefined,
+  place: { line: number; column: number } | undefined,
+): Partial<RenderFault> {
   if (source === undefined || place === undefined) return {};
   return {
     place: { template: source.name, file: source.file, line: place.line + source.firstLine - 1, column: place.column },
@@ -78,7 +101,11 @@ export function fieldWithValue(item: unknown, value: string): string | undefined
   return exact ?? containing;
 }
 
-export function findString(value: unknown, path: string, matches: (text: string, path: string) => boolean): string | undefined {
+export function findString(
+  value: unknown,
+  path: string,
+  matches: (text: string, path: string) => boolean,
+): string | undefined {
   if (typeof value === 'string' || typeof value === 'number') return matches(String(value), path) ? path : undefined;
   if (typeof value !== 'object' || value === null) return undefined;
   for (const [key, child] of Object.entries(value)) {

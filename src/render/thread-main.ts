@@ -50,7 +50,12 @@ function start(): void {
   lockdownThread();
   const host = new TemplateHost(createCompartment(), config, config.render.maxInstanceBytes);
   const softHeapBytes = config.render.heapMiB * 1024 * 1024 * SOFT_HEAP_SHARE;
-  const renderer = new Renderer({ plan: planRender(config), host, progress: new ProgressBuffer(shared), softHeapBytes });
+  const renderer = new Renderer({
+    plan: planRender(config),
+    host,
+    progress: new ProgressBuffer(shared),
+    softHeapBytes,
+  });
   const handlers = createHandlers(renderer, new Reviewer(renderer));
   parentPort?.on('message', (text: string) => parentPort?.postMessage(JSON.stringify(answer(handlers, text))));
 }

@@ -29,11 +29,21 @@ export function traceFinding(context: RenderContext, render: TraceableRender, fi
   if (tree === undefined || finding.line === undefined) return unplaced(finding);
   const owner = lineOwner(tree, finding.line);
   if (owner === undefined) return unplaced(finding);
-  return owner.kind === 'instance' ? ofInstance(context, render, finding, owner) : ofTemplate(context, render, finding, tree, owner.line);
+  return owner.kind === 'instance'
+    ? ofInstance(context, render, finding, owner)
+    : ofTemplate(context, render, finding, tree, owner.line);
 }
 
 function unplaced(finding: CheckFinding): TracedFault {
-  return { id: normalized(finding.text), object: undefined, field: undefined, template: undefined, excerpt: undefined, rendered: undefined, text: finding.text };
+  return {
+    id: normalized(finding.text),
+    object: undefined,
+    field: undefined,
+    template: undefined,
+    excerpt: undefined,
+    rendered: undefined,
+    text: finding.text,
+  };
 }
 
 /** A certificate or another whole file: no line of it is shown. */
@@ -44,7 +54,8 @@ function ofFile(context: RenderContext, finding: CheckFinding, owner: string, fi
     id: `${objectLabel(source, namespace, name)} ${file} ${normalized(finding.text)}`,
     object: { alias: source, namespace, name },
     field: undefined,
-    template: template === undefined ? undefined : { name: template.name, file: template.file, line: template.firstLine },
+    template:
+      template === undefined ? undefined : { name: template.name, file: template.file, line: template.firstLine },
     excerpt: undefined,
     rendered: undefined,
     text: finding.text,
@@ -67,11 +78,22 @@ function ofInstance(
   const pieces = context.host.trace(component.template, component.kind, call, io);
   const line = piecesOfLine(pieces, owner.line);
   const field = fieldOf(item, line, owner.text, finding.text);
-    const rendered = render.outputs.get(finding.file ?? '')?.spec.sensitive === false ? owner.text.trim() : undefined;
-  return placed(finding, component.template, line, { object, field, label: objectLabel(source, namespace, objectName), rendered });
+  const rendered = render.outputs.get(finding.file ?? '')?.spec.sensitive === false ? owner.text.trim() : undefined;
+  return placed(finding, component.template, line, {
+    object,
+    field,
+    label: objectLabel(source, namespace, objectName),
+    rendered,
+  });
 }
 
-function ofTemplate(context: RenderContext, render: TraceableRender, finding: CheckFinding, tree: OutputTree, line: number): TracedFault {
+function ofTemplate(
+  context: RenderContext,
+  render: TraceableRender,
+  finding: CheckFinding,
+  tree: OutputTree,
+  line: number,
+): TracedFault {
   const { content, kind } = tree.spec;
   if (content.from !== 'template') return unplaced(finding);
   const io = new OutputIo(render, NO_READER, context.plan, kind);
@@ -91,7 +113,12 @@ interface Blamed {
   readonly rendered: string | undefined;
 }
 
-function placed(finding: CheckFinding, template: TemplateSource, line: readonly TracePiece[], blamed: Blamed): TracedFault {
+function placed(
+  finding: CheckFinding,
+  template: TemplateSource,
+  line: readonly TracePiece[],
+  blamed: Blamed,
+): TracedFault {
   const piece = line.find((candidate) => candidate.code !== '') ?? line[0];
   const at = piece?.line ?? template.firstLine;
   return {
@@ -107,7 +134,10 @@ function placed(finding: CheckFinding, template: TemplateSource, line: readonly 
 
 /** The same fault has the same text wherever its line moved: numbers of lines go. */
 function normalized(text: string): string {
-  return text.replace(/\bline \d+/g, 'line').replace(/:\d+\b/g, '').trim();
+  return text
+    .replace(/\bline \d+/g, 'line')
+    .replace(/:\d+\b/g, '')
+    .trim();
 }
 
 /** Pieces that wrote (a part of) line `line`, counted from 0; a text piece is cut to its lines, each with its own place. */
@@ -141,7 +171,10 @@ function isMountAlone(parts: readonly TracePiece[]): boolean {
 /** The field whose value the line shows: first what an expression wrote that the checker names, then any expression, then any annotation in the line. */
 function fieldOf(item: unknown, line: readonly TracePiece[], text: string, message: string): string | undefined {
   const values = line.filter((piece) => piece.code !== '').map((piece) => unquoted(piece.text));
-  const ordered = [...values.filter((value) => message.includes(value)), ...values.filter((value) => !message.includes(value)).reverse()];
+  const ordered = [
+    ...values.filter((value) => message.includes(value)),
+    ...values.filter((value) => !message.includes(value)).reverse(),
+  ];
   const fields = ordered.map((value) => fieldWithValue(item, value)).filter((field) => field !== undefined);
   const annotation = fields.find((field) => field.startsWith('metadata.annotations'));
   return annotation ?? annotationIn(item, text) ?? fields[0];
@@ -153,5 +186,7 @@ function annotationIn(item: unknown, text: string): string | undefined {
 }
 
 function unquoted(word: string): string {
-  return word.length > 1 && word.startsWith("'") && word.endsWith("'") ? word.slice(1, -1).replaceAll(String.raw`'\''`, "'") : word;
+  return word.length > 1 && word.startsWith("'") && word.endsWith("'")
+    ? word.slice(1, -1).replaceAll(String.raw`'\''`, "'")
+    : word;
 }

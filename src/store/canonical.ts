@@ -51,7 +51,8 @@ export function ingest(text: string, dropped: Dropped): StoredObject {
   } catch (error) {
     throw new IngestError(`is not JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new IngestError('is not a JSON object');
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new IngestError('is not a JSON object');
   return canonicalCopy(value, dropped, { left: MAX_MEMBERS }) as StoredObject;
 }
 

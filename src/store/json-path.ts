@@ -16,7 +16,8 @@ export class JsonPathError extends SyntaxError {
   }
 }
 
-const STEP = /\.([A-Za-z_\u0080-\uffff][A-Za-z0-9_\u0080-\uffff]*)|\[\*\]|\['((?:[^'\\]|\\['\\])*)'\]|\["((?:[^"\\]|\\["\\])*)"\]/y;
+const STEP =
+  /\.([A-Za-z_\u0080-\uffff][A-Za-z0-9_\u0080-\uffff]*)|\[\*\]|\['((?:[^'\\]|\\['\\])*)'\]|\["((?:[^"\\]|\\["\\])*)"\]/y;
 
 /** Compiles `$.a.b['c/d'].e[*]`. Throws JsonPathError. */
 export function parsePath(text: string): Path {
@@ -26,7 +27,8 @@ export function parsePath(text: string): Path {
   while (STEP.lastIndex < text.length) {
     const at = STEP.lastIndex;
     const match = STEP.exec(text);
-    if (match === null) throw new JsonPathError(at, `the path ${text} has something else than a name or [*] at character ${at + 1}`);
+    if (match === null)
+      throw new JsonPathError(at, `the path ${text} has something else than a name or [*] at character ${at + 1}`);
     path.push(match[0] === '[*]' ? ANY : (match[1] ?? (match[2] ?? match[3] ?? '').replace(/\\(.)/g, '$1')));
   }
   return path;

@@ -12,5 +12,7 @@ export function indexVectors(object: StoredObject, paths: readonly Path[]): read
 }
 
 function isKey(value: unknown): boolean {
-  return (typeof value === 'string' && !value.includes('\0')) || typeof value === 'number' || typeof value === 'boolean';
+  return (
+    (typeof value === 'string' && !value.includes('\0')) || typeof value === 'number' || typeof value === 'boolean'
+  );
 }

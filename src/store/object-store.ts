@@ -125,7 +125,6 @@ function identity(edit: ObjectEdit): { namespace: string; name: string } {
   return { namespace: edit.namespace, name: edit.name };
 }
 
-// eslint-disable-next-line no-control-regex -- control characters are exactly what is refused
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
 function checkedIdentity(object: StoredObject): { namespace: string; name: string } {

@@ -89,7 +89,12 @@ interface PresentEdit {
   readonly object: StoredObject;
 }
 
-export function withObject(root: SnapshotRoot, paths: readonly Path[], edit: PresentEdit, revision: number): SnapshotRoot {
+export function withObject(
+  root: SnapshotRoot,
+  paths: readonly Path[],
+  edit: PresentEdit,
+  revision: number,
+): SnapshotRoot {
   const objects = root.objects.clone();
   objects.set(edit.namespace + SEPARATOR + edit.name, edit.object);
   const keys = indexKeys(edit, paths);

@@ -42,7 +42,12 @@ function tagOf(part: TemplatePart): TemplateTag {
   return { kind: part.kind, line: part.line, column: part.column, code: part.kind === 'text' ? '' : part.code };
 }
 
-function programOf(parts: readonly TemplatePart[], bound: readonly string[], traced: boolean, source: TemplateSource): string {
+function programOf(
+  parts: readonly TemplatePart[],
+  bound: readonly string[],
+  traced: boolean,
+  source: TemplateSource,
+): string {
   const names = [...new Set(bound)].join(',');
   let program = `(function(__b){"use strict";const {__w,__s,__t,${names}}=__b;return function({${CALL_PARAMETERS.join(',')}}){let __o="";`;
   let line = 1;
@@ -99,9 +104,15 @@ function refuseForbidden(source: TemplateSource, program: string): void {
   }
   visit(tree, (node) => {
     const { async, generator, loc } = node as Node & { async?: boolean; generator?: boolean };
-    const what = FORBIDDEN[node.type] ?? (async === true ? 'an async function' : generator === true ? 'a generator' : undefined);
+    const what =
+      FORBIDDEN[node.type] ?? (async === true ? 'an async function' : generator === true ? 'a generator' : undefined);
     if (what === undefined) return;
-    throw compileError(source, loc?.start.line ?? 1, loc?.start.column ?? 0, `${what} is not allowed in a template: render code is synchronous and pure`);
+    throw compileError(
+      source,
+      loc?.start.line ?? 1,
+      loc?.start.column ?? 0,
+      `${what} is not allowed in a template: render code is synchronous and pure`,
+    );
   });
 }
 
@@ -109,7 +120,8 @@ function visit(node: Node, see: (node: Node) => void): void {
   see(node);
   for (const value of Object.values(node)) {
     for (const child of Array.isArray(value) ? value : [value]) {
-      if (typeof child === 'object' && child !== null && typeof (child as Node).type === 'string') visit(child as Node, see);
+      if (typeof child === 'object' && child !== null && typeof (child as Node).type === 'string')
+        visit(child as Node, see);
     }
   }
 }

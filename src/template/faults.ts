@@ -56,7 +56,13 @@ export function excerptOf(text: string, line: number, firstLine = 1): string {
 /** A value as it may be shown in a message: on one line, printable, at most 60 characters. */
 export function shown(value: string): string {
   const printable = value.replace(/[^\x20-\x7e\u00a0-\u2027\u202a-\ud7ff\ue000-\ufffd]/g, (found) =>
-    found === '\n' ? '\\n' : found === '\t' ? '\\t' : found === '\r' ? '\\r' : `\\u{${(found.codePointAt(0) ?? 0).toString(16)}}`,
+    found === '\n'
+      ? '\\n'
+      : found === '\t'
+        ? '\\t'
+        : found === '\r'
+          ? '\\r'
+          : `\\u{${(found.codePointAt(0) ?? 0).toString(16)}}`,
   );
   return printable.length > 60 ? `"${printable.slice(0, 57)}..."` : `"${printable}"`;
 }

@@ -20,8 +20,10 @@ export const HELPERS = {
   isCidr,
   identifier,
   pathKey,
-  duration: (field: string, value: unknown): number => quantity(field, value, DURATION_UNITS, 'a duration such as 90s or 750ms'),
-  size: (field: string, value: unknown): number => quantity(field, value, SIZE_UNITS, 'a number of bytes, with k, m or g behind it or without'),
+  duration: (field: string, value: unknown): number =>
+    quantity(field, value, DURATION_UNITS, 'a duration such as 90s or 750ms'),
+  size: (field: string, value: unknown): number =>
+    quantity(field, value, SIZE_UNITS, 'a number of bytes, with k, m or g behind it or without'),
   fail(field: string, reason: string): never {
     throw new TemplateFault(String(reason), String(field));
   },
@@ -61,12 +63,20 @@ function escapeCharacter(character: string): string {
 /** A path as clients send it: what HTTP does not allow there is percent-encoded, what is encoded already stays. */
 function pathKey(path: unknown): string {
   return String(path).replace(/[ "<>#?\\^`{|}]|[^\x00-\x7f]/gu, (found) => {
-    if (!found.isWellFormed()) throw new TemplateFault(`the path ${shown(String(path))} holds half a surrogate pair`, undefined, String(path));
+    if (!found.isWellFormed())
+      throw new TemplateFault(`the path ${shown(String(path))} holds half a surrogate pair`, undefined, String(path));
     return encodeURIComponent(found);
   });
 }
 
-const DURATION_UNITS: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const DURATION_UNITS: Readonly<Record<string, number>> = {
+  us: 0.001,
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
 const SIZE_UNITS: Readonly<Record<string, number>> = { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
 
 function quantity(field: string, value: unknown, units: Readonly<Record<string, number>>, expected: string): number {

@@ -1,7 +1,6 @@
 import type { OutputKind } from '../config/render-config.js';
 import { shown, TemplateFault } from './faults.js';
 
-// eslint-disable-next-line no-control-regex -- control characters are exactly what is refused
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 /** Characters that HAProxy's parser gives no meaning to, at any place of a word. */
 const PLAIN_HAPROXY = /^[A-Za-z0-9_./:@,+=*~^!<>?&;|()[\]{}-]+$/;
@@ -20,7 +19,14 @@ export function interpolate(value: unknown, kind: OutputKind, tag?: number): str
 function scalarText(value: unknown, tag: number | undefined): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return String(value);
-  const what = value === null ? 'null' : value === undefined ? 'undefined' : Array.isArray(value) ? 'a list' : `of type ${typeof value}`;
+  const what =
+    value === null
+      ? 'null'
+      : value === undefined
+        ? 'undefined'
+        : Array.isArray(value)
+          ? 'a list'
+          : `of type ${typeof value}`;
   throw new TemplateFault(`the value is ${what}, but a string, number or boolean is needed`, undefined, undefined, tag);
 }
 

@@ -56,7 +56,12 @@ function parseError(source: TemplateSource, error: unknown): TemplateCompileErro
   const message = error instanceof Error ? error.message : String(error);
   const [, lineText, columnText] = /at line (\d+) col (\d+)/.exec(message) ?? [];
   const line = Number(lineText ?? 1);
-  const place = { template: source.name, file: source.file, line: line + source.firstLine - 1, column: Number(columnText ?? 1) };
+  const place = {
+    template: source.name,
+    file: source.file,
+    line: line + source.firstLine - 1,
+    column: Number(columnText ?? 1),
+  };
   const reason = (message.split('\n')[0] ?? message).replace(/ at line \d+ col \d+:?/, '');
   return new TemplateCompileError(place, reason, excerptOf(source.text, line, source.firstLine));
 }
@@ -88,8 +93,14 @@ function withoutStandaloneLines(parts: readonly TemplatePart[]): readonly Templa
     if (part.kind !== 'code') return;
     const before = result[i - 1];
     const after = result[i + 1];
-    const opensLine = before === undefined ? true : before.kind === 'text' && /(^|\n)[ \t]*$/.test(before.text) && startsLine(result, i - 1);
-    const endsLine = after === undefined ? true : after.kind === 'text' && /^[ \t]*(\r?\n|$)/.test(after.text) && closesLine(result, i + 1);
+    const opensLine =
+      before === undefined
+        ? true
+        : before.kind === 'text' && /(^|\n)[ \t]*$/.test(before.text) && startsLine(result, i - 1);
+    const endsLine =
+      after === undefined
+        ? true
+        : after.kind === 'text' && /^[ \t]*(\r?\n|$)/.test(after.text) && closesLine(result, i + 1);
     if (!opensLine || !endsLine) return;
     if (before?.kind === 'text') result[i - 1] = { ...before, text: before.text.replace(/[ \t]*$/, '') };
     if (after?.kind === 'text') result[i + 1] = cutFirstLine(after);

@@ -14,7 +14,20 @@ type RenderFunction = (call: TemplateCall) => string;
 export const BOUND_NAMES: readonly string[] = [
   ...ALLOWED_GLOBALS.filter((name) => !['undefined', 'NaN', 'Infinity'].includes(name)),
   ...Object.keys(HELPERS),
-  ...['fmt', 'rawLines', 'text', 'lines', 'snippet', 'extraContext', 'resources', 'shared', 'event', 'group', 'values', 'count'],
+  ...[
+    'fmt',
+    'rawLines',
+    'text',
+    'lines',
+    'snippet',
+    'extraContext',
+    'resources',
+    'shared',
+    'event',
+    'group',
+    'values',
+    'count',
+  ],
 ];
 
 /** Compiles every template of a configuration, or throws the first TemplateCompileError. Needs no compartment. */
@@ -96,7 +109,9 @@ export class TemplateHost {
     if (held !== undefined) return held;
     const compiled = this.#compiled.get(template);
     if (compiled === undefined) throw new TemplateFault(`there is no template called ${template.name}`);
-    const make = this.compartment.evaluate(traced ? compiled.tracedProgram : compiled.program) as (bound: object) => RenderFunction;
+    const make = this.compartment.evaluate(traced ? compiled.tracedProgram : compiled.program) as (
+      bound: object,
+    ) => RenderFunction;
     const run = make(this.#bindingsFor(compiled, kind));
     variants.set(variant, run);
     return run;
@@ -127,7 +142,14 @@ export class TemplateHost {
     const place = compiled.tags[tag];
     if (this.#trace === undefined || place === undefined) return text;
     const { name, file, firstLine } = compiled.source;
-    this.#trace.push({ template: name, file, line: place.line + firstLine - 1, column: place.column, code: place.code, text });
+    this.#trace.push({
+      template: name,
+      file,
+      line: place.line + firstLine - 1,
+      column: place.column,
+      code: place.code,
+      text,
+    });
     return text;
   }
 
@@ -183,9 +205,16 @@ export class TemplateHost {
   #shared(): object {
     return Object.freeze({
       publish: (cell: unknown, key: unknown, value: unknown, options?: { readonly rank?: unknown }) =>
-        this.#now.publish(String(cell), String(key), value, options?.rank === undefined ? undefined : String(options.rank)),
-      unique: (cell: unknown, key: unknown, text: unknown) => this.#now.unique(String(cell), String(key), rawText(text)),
-      select: (group: unknown, cell: unknown, key: unknown) => this.#now.select(String(group), String(cell), String(key)),
+        this.#now.publish(
+          String(cell),
+          String(key),
+          value,
+          options?.rank === undefined ? undefined : String(options.rank),
+        ),
+      unique: (cell: unknown, key: unknown, text: unknown) =>
+        this.#now.unique(String(cell), String(key), rawText(text)),
+      select: (group: unknown, cell: unknown, key: unknown) =>
+        this.#now.select(String(group), String(cell), String(key)),
       selectValues: (group: unknown, cell: unknown) => this.#now.selectValues(String(group), String(cell)),
       count: (group: unknown, cell: unknown) => this.#now.count(String(group), String(cell)),
     });
@@ -196,12 +225,19 @@ function rawText(value: unknown, tag?: number): string {
   const text = textOf(value);
   if (text !== undefined) return text;
   const what = typeof value === 'string' ? `the plain text ${shown(value)}` : value === null ? 'null' : typeof value;
-  throw new TemplateFault(`<%~ %> takes text of a template (group, snippet, text\`...\`, fmt), not ${what}; use <%= %>`, undefined, undefined, tag);
+  throw new TemplateFault(
+    `<%~ %> takes text of a template (group, snippet, text\`...\`, fmt), not ${what}; use <%= %>`,
+    undefined,
+    undefined,
+    tag,
+  );
 }
 
 /** A template's own strings stand as they are; SafeText too; everything else is interpolated safely. */
 function taggedText(strings: readonly string[], values: readonly unknown[], kind: OutputKind): string {
-  return strings.map((text, at) => (at === 0 ? text : `${textOf(values[at - 1]) ?? interpolate(values[at - 1], kind)}${text}`)).join('');
+  return strings
+    .map((text, at) => (at === 0 ? text : `${textOf(values[at - 1]) ?? interpolate(values[at - 1], kind)}${text}`))
+    .join('');
 }
 
 function rawLines(field: string, value: string): SafeText {

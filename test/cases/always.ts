@@ -79,7 +79,7 @@ export async function haproxyRefuses(haproxy: string, directory: string): Promis
     return undefined;
   } catch (error) {
     const said = fields(error);
-    return `haproxy -c does not accept the rendered files: ${show(said['stderr'] ?? said['message'])}`;
+    return `haproxy -c does not accept the rendered files: ${show(said['stderr'] || said['message'])}`;
   }
 }
 
