@@ -11,7 +11,7 @@ interface Held extends ObjectRef {
   readonly accepted: StoredObject | undefined;
   readonly refused: string;
   /** Inputs that its instances read: a change of one of them may mend it. */
-  readonly reads: ReadonlySet<string>;
+  readonly reads: readonly string[];
 }
 
 export interface NewQuarantine extends ObjectRef {
@@ -47,9 +47,13 @@ export class Quarantine {
     return [...this.#held.values()].map(toEntry);
   }
 
-  /** An accepted revision that equals the refused one is no way out: then the object is left out. */
+  /**
+   * An accepted revision that equals the refused one is no way out, nor one that was served and is at fault itself by now:
+   * then the object is left out.
+   */
   put(entry: NewQuarantine): void {
-    const accepted = sameContent(entry.accepted, entry.current) ? undefined : entry.accepted;
+    const isNoWayOut = this.#held.has(keyOf(entry)) || sameContent(entry.accepted, entry.current);
+    const accepted = isNoWayOut ? undefined : entry.accepted;
     const { alias, namespace, name, faults, reason } = entry;
     const held = {
       alias,
@@ -59,7 +63,7 @@ export class Quarantine {
       reason,
       accepted,
       refused: contentHash(entry.current),
-      reads: new Set(entry.reads),
+      reads: entry.reads,
     };
     this.#held.set(keyOf(entry), held);
     this.#edit(entry, accepted);
@@ -71,9 +75,8 @@ export class Quarantine {
   }
 
   /** Objects that read one of these inputs. */
-  readersOf(inputs: Iterable<string>): readonly ObjectRef[] {
-    const wanted = [...inputs];
-    return [...this.#held.values()].filter((held) => wanted.some((input) => held.reads.has(input)));
+  readersOf(inputs: ReadonlySet<string>): readonly ObjectRef[] {
+    return [...this.#held.values()].filter((held) => held.reads.some((read) => inputs.has(read)));
   }
 
   /** Edits of the render's view that no commit has taken in yet, by alias; a dropped render leaves them for the next. */

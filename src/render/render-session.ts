@@ -64,6 +64,7 @@ export class RenderSession {
   readonly #groups = new Map<string, GroupDraft>();
   readonly #files: Map<string, ChunkTree>;
   readonly #pending: Set<string>[];
+  #changedSelections = new Set<string>();
   #done = 0;
   #known = 0;
 
@@ -188,6 +189,13 @@ export class RenderSession {
     if (before !== undefined) this.#install(key, before, undefined);
   }
 
+  /** Reads of publications that have another answer than before; each is told once. */
+  takeChangedSelections(): ReadonlySet<string> {
+    const changed = this.#changedSelections;
+    this.#changedSelections = new Set();
+    return changed;
+  }
+
   // --- Execution
 
   /**
@@ -278,10 +286,11 @@ export class RenderSession {
   #announce(group: string, change: WinnerChange): void {
     this.winnerChanges.push({ ...change, group });
     if (change.before?.text !== change.after?.text) {
-      this.graph.touch(selectKey(group, change.cell, change.key));
-      this.graph.touch(selectValuesKey(group, change.cell));
+      this.#touchSelection(selectKey(group, change.cell, change.key));
+      this.#touchSelection(selectValuesKey(group, change.cell));
     }
-    if ((change.before === undefined) !== (change.after === undefined)) this.graph.touch(countKey(group, change.cell));
+    if ((change.before === undefined) !== (change.after === undefined))
+      this.#touchSelection(countKey(group, change.cell));
     const directory = this.context.plan.directories.get(`${group}\0${change.cell}`);
     if (directory === undefined) return;
     const files = this.#files.get(directory.name);
@@ -291,6 +300,11 @@ export class RenderSession {
         ? withoutChunk(files, key)
         : withChunk(files, { key, text: String(valueOf(after)), owner: after.owner });
     this.#files.set(directory.name, next);
+  }
+
+  #touchSelection(key: string): void {
+    this.#changedSelections.add(key);
+    this.graph.touch(key);
   }
 
   #draft(group: string): GroupDraft {

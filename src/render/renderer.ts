@@ -152,7 +152,7 @@ export class Renderer {
     const session = new RenderSession(this.context, newest.state);
     this.#liftWhatMayHaveMended(reading.changes);
     for (const [alias, edits] of mergedEdits(reading.changes, this.quarantine)) session.applyEdits(alias, edits);
-    for (const [alias, edits] of this.quarantine.edits()) session.applyEdits(alias, edits);
+    this.#applyQuarantine(session);
     return { session, cold: false };
   }
 
@@ -181,9 +181,11 @@ export class Renderer {
   }
 
   #runQuarantining(session: RenderSession): Outputs {
+    const tried = new Set<string>();
     for (let round = 0; ; round++) {
       try {
         session.run();
+        if (this.#retryReaders(session, tried)) continue;
         return session.outputs();
       } catch (error) {
         if (!(error instanceof RenderFailure) || round >= MAX_FAULT_ROUNDS) throw error;
@@ -192,16 +194,37 @@ export class Renderer {
     }
   }
 
+  /** Gives those another try that had read a publication which this render has changed; each once. */
+  #retryReaders(session: RenderSession, tried: Set<string>): boolean {
+    if (this.quarantine.size === 0) return false;
+    const readers = this.quarantine.readersOf(session.takeChangedSelections()).filter((ref) => !tried.has(refKey(ref)));
+    for (const reader of readers) {
+      tried.add(refKey(reader));
+      this.#lift(reader);
+    }
+    this.#applyQuarantine(session);
+    return readers.length > 0;
+  }
+
   /** By the law a repaired session equals a new render without the object, so what has run is not run again. */
   #quarantineFaulty(session: RenderSession, failure: RenderFailure): void {
+    const byObject = new Map<string, { ref: ObjectRef; faults: RenderFault[]; reads: string[] }>();
     for (const fault of failure.faults) {
       if (fault.instance === undefined) throw failure;
-      const { source, namespace, name } = fault.instance;
-      const ref = { alias: source, namespace, name };
-      if (this.quarantine.has(ref)) continue;
-      const reads = session.failedReads.get(instanceKey(fault.instance)) ?? [];
-      this.#put(ref, [faultId(fault)], describeFault(fault), reads);
+      const { source: alias, namespace, name } = fault.instance;
+      const ref = { alias, namespace, name };
+      const found = byObject.get(refKey(ref)) ?? { ref, faults: [], reads: [] };
+      found.faults.push(fault);
+      found.reads.push(...(session.failedReads.get(instanceKey(fault.instance)) ?? []));
+      byObject.set(refKey(ref), found);
     }
+    for (const { ref, faults, reads } of byObject.values()) {
+      this.#put(ref, faults.map(faultId), faults.map(describeFault).join('; '), reads);
+    }
+    this.#applyQuarantine(session);
+  }
+
+  #applyQuarantine(session: RenderSession): void {
     for (const [alias, edits] of this.quarantine.edits()) session.applyEdits(alias, edits);
   }
 
@@ -308,6 +331,10 @@ export class Renderer {
     const { alias, namespace, name, text } = change;
     return { namespace, name, object: text === undefined ? undefined : this.stores.parse(alias, text) };
   }
+}
+
+function refKey({ alias, namespace, name }: ObjectRef): string {
+  return identityKey(alias, namespace, name);
 }
 
 /** Reads over a committed state, for tracing. */

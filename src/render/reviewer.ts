@@ -181,7 +181,7 @@ export class Reviewer {
     if (quarantine.size === 0) return [];
     const before = stores.find(change.alias, change.namespace, change.name);
     const inputs = inputsOfChange({ ...change, before, after: before }, stores.store(change.alias).snapshot().paths);
-    const touched = new Set(quarantine.readersOf(inputs).map(refKey));
+    const touched = new Set(quarantine.readersOf(new Set(inputs)).map(refKey));
     return quarantine.entries().filter((entry) => {
       if (refKey(entry) === refKey(change)) return false;
       return (change.namespace !== '' && entry.namespace === change.namespace) || touched.has(refKey(entry));
