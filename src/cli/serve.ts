@@ -12,6 +12,7 @@ import { createMetrics, type Metrics } from '../server/metrics.js';
 import { installShutdown } from '../server/shutdown.js';
 import { UsageError } from './failure.js';
 import { loadCheckedConfig } from './load.js';
+import { watchMemory } from './memory-watch.js';
 import { createRuntime, type Runtime } from './runtime.js';
 
 export interface ServeOptions {
@@ -106,6 +107,7 @@ export async function startService(
   });
   runtime.coordinator.start();
   const watch = watchTls(options, server, log);
+  const memory = watchMemory({ log });
   const levels = setInterval(() => void refreshLevels(runtime, metrics), LEVELS_EVERY_MS);
   levels.unref();
   log.info(
@@ -126,6 +128,7 @@ export async function startService(
     ca: tls.caFile,
     close: async () => {
       clearInterval(levels);
+      memory.close();
       watch.close();
       await server.close();
       await cluster.close();
@@ -183,7 +186,7 @@ function readyChecks(runtime: Runtime): HealthCheck[] {
         if (problem !== undefined) return { ok: true, note: problem.split('\n')[0] ?? problem };
         return quarantined.length === 0
           ? { ok: true }
-          : { ok: true, note: `${quarantined.length} objects are in quarantine` };
+          : { ok: true, note: `objects in quarantine: ${quarantined.length}` };
       },
     },
   ];
