@@ -2,7 +2,9 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 
 import { watchMemory } from '../../src/cli/memory-watch.js';
 
-afterEach(() => jest.useRealTimers());
+afterEach(() => {
+  jest.useRealTimers();
+});
 
 function watched(): { at(used: number): void; readonly warnings: readonly Record<string, unknown>[] } {
   jest.useFakeTimers();
