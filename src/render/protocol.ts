@@ -65,6 +65,8 @@ export type ReconcileReply =
       readonly render: number;
       readonly cold: boolean;
       readonly executed: number;
+      /** Nodes whose result could be kept after their frame was looked through. */
+      readonly verified: number;
       readonly instances: number;
       readonly nodes: number;
       /** Equal to the accepted outputs: nothing to check or publish. */

@@ -134,6 +134,7 @@ export class Renderer {
       render,
       cold,
       executed: session.executedKeys.length,
+      verified: session.graph.counters.verified,
       instances: instancesOf(this.context, state),
       nodes: nodeCount(state.generation),
       unchanged: accepted !== undefined && sameOutputs(accepted, outputs),
