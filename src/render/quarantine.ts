@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { StoredObject } from '../store/canonical.js';
 import { type ObjectEdit, sameContent } from '../store/object-store.js';
-import { identityKey } from './keys.js';
+import { findKey, identityKey } from './keys.js';
 import type { ObjectRef, QuarantineEntry, QuarantineRecord } from './protocol.js';
 
 interface Held extends ObjectRef {
@@ -22,13 +22,17 @@ export interface NewQuarantine extends ObjectRef {
   readonly reads: readonly string[];
 }
 
+/** The object as the stores have it now. */
+type FindObject = (ref: ObjectRef) => StoredObject | undefined;
+
 /**
  * Stored objects that would break the check or the render, each held at its last accepted revision or left out, so that
  * everybody else's changes go on (DESIGN 9). What is put in or lifted becomes an edit of the next render.
  */
 export class Quarantine {
   readonly #held = new Map<string, Held>();
-  #edits = new Map<string, { readonly alias: string; readonly edit: ObjectEdit }>();
+  /** Objects put in or lifted since the last commit. What they are served as is looked up when it is needed: it may change. */
+  #moved = new Map<string, ObjectRef>();
 
   get size(): number {
     return this.#held.size;
@@ -66,12 +70,13 @@ export class Quarantine {
       reads: entry.reads,
     };
     this.#held.set(keyOf(entry), held);
-    this.#edit(entry, accepted);
+    this.#moved.set(keyOf(entry), { alias, namespace, name });
   }
 
-  /** Gives the object another try with the content it has now. */
-  lift(ref: ObjectRef, current: StoredObject | undefined): void {
-    if (this.#held.delete(keyOf(ref))) this.#edit(ref, current);
+  /** Gives the object another try with the content it has at the next render. */
+  lift(ref: ObjectRef): void {
+    const { alias, namespace, name } = ref;
+    if (this.#held.delete(keyOf(ref))) this.#moved.set(keyOf(ref), { alias, namespace, name });
   }
 
   /** Objects that read one of these inputs. */
@@ -79,22 +84,34 @@ export class Quarantine {
     return [...this.#held.values()].filter((held) => held.reads.some((read) => inputs.has(read)));
   }
 
+  /** Objects that are not the refused revision any more, or read something besides themselves. */
+  perhapsMended(find: FindObject): readonly ObjectRef[] {
+    return [...this.#held.values()].filter((held) => {
+      const own = findKey(held.alias, held.namespace, held.name);
+      return contentHash(find(held)) !== held.refused || held.reads.some((read) => read !== own);
+    });
+  }
+
   /** Edits of the render's view that no commit has taken in yet, by alias; a dropped render leaves them for the next. */
-  edits(): ReadonlyMap<string, readonly ObjectEdit[]> {
+  edits(find: FindObject): ReadonlyMap<string, readonly ObjectEdit[]> {
     const byAlias = new Map<string, ObjectEdit[]>();
-    for (const { alias, edit } of this.#edits.values()) byAlias.set(alias, [...(byAlias.get(alias) ?? []), edit]);
+    for (const [key, ref] of this.#moved) {
+      const held = this.#held.get(key);
+      const edit = { namespace: ref.namespace, name: ref.name, object: held === undefined ? find(ref) : held.accepted };
+      byAlias.set(ref.alias, [...(byAlias.get(ref.alias) ?? []), edit]);
+    }
     return byAlias;
   }
 
   /** The render that applied the edits is committed. */
   committed(): void {
-    this.#edits = new Map();
+    this.#moved = new Map();
   }
 
   /** How the view of a whole render differs from the stores. */
-  allEdits(): ReadonlyMap<string, readonly ObjectEdit[]> {
-    for (const held of this.#held.values()) this.#edit(held, held.accepted);
-    return this.edits();
+  allEdits(find: FindObject): ReadonlyMap<string, readonly ObjectEdit[]> {
+    for (const [key, { alias, namespace, name }] of this.#held) this.#moved.set(key, { alias, namespace, name });
+    return this.edits(find);
   }
 
   records(): readonly QuarantineRecord[] {
@@ -103,10 +120,6 @@ export class Quarantine {
       accepted: held.accepted === undefined ? undefined : JSON.stringify(held.accepted),
       refused: held.refused,
     }));
-  }
-
-  #edit(ref: ObjectRef, object: StoredObject | undefined): void {
-    this.#edits.set(keyOf(ref), { alias: ref.alias, edit: { namespace: ref.namespace, name: ref.name, object } });
   }
 }
 

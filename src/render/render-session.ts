@@ -2,7 +2,7 @@ import { getHeapStatistics } from 'node:v8';
 import type { GraphPolicy, Reader } from '../graph/session.js';
 import { GraphSession } from '../graph/session.js';
 import { overlay, type ObjectEdit, type StoreChange, sameContent } from '../store/object-store.js';
-import type { ObjectSnapshot } from '../store/snapshot.js';
+import { type ObjectSnapshot, SEPARATOR } from '../store/snapshot.js';
 import type { TemplateHost } from '../template/template-host.js';
 import { type ChunkTree, withChunk, withoutChunk } from './chunk-tree.js';
 import { type OwnedContribution, type WinnerChange, winnerIn, winnersIn } from './contribution-index.js';
@@ -64,6 +64,8 @@ export class RenderSession {
   readonly #groups = new Map<string, GroupDraft>();
   readonly #files: Map<string, ChunkTree>;
   readonly #pending: Set<string>[];
+  /** By wave: keys whose winner has moved, with the winner that later waves were told of last. */
+  readonly #unsettled: Map<string, Omit<WinnerChange, 'after'> & { readonly group: string }>[];
   #changedSelections = new Set<string>();
   #done = 0;
   #known = 0;
@@ -75,6 +77,7 @@ export class RenderSession {
     this.#snapshots = new Map(base.snapshots);
     this.#files = new Map(base.files);
     this.#pending = Array.from({ length: context.plan.waves }, () => new Set<string>());
+    this.#unsettled = this.#pending.map(() => new Map());
     const policy: GraphPolicy = {
       compute: (key, reader) => this.#compute(key, reader),
       equal: (left, right) => sameResult(left as InstanceResult, right as InstanceResult),
@@ -204,7 +207,10 @@ export class RenderSession {
    */
   run(): void {
     this.context.progress.stage('instances');
-    for (const wave of this.#pending) this.#runWave(wave);
+    this.#pending.forEach((wave, number) => {
+      this.#runWave(wave);
+      this.#settle(number);
+    });
     this.running = undefined;
   }
 
@@ -279,27 +285,42 @@ export class RenderSession {
     const group = this.context.plan.components.get(parseInstanceKey(key).component)?.group;
     if (group === undefined) return;
     const changes = this.#draft(group).install(key, before ?? EMPTY_RESULT, after ?? EMPTY_RESULT);
-    for (const change of changes) this.#announce(group, change);
+    for (const change of changes) this.#note(group, change);
   }
 
-  /** Tells the readers of a publication, and the directory output that shows it. */
-  #announce(group: string, change: WinnerChange): void {
-    this.winnerChanges.push({ ...change, group });
-    if (change.before?.text !== change.after?.text) {
-      this.#touchSelection(selectKey(group, change.cell, change.key));
-      this.#touchSelection(selectValuesKey(group, change.cell));
-    }
-    if ((change.before === undefined) !== (change.after === undefined))
-      this.#touchSelection(countKey(group, change.cell));
-    const directory = this.context.plan.directories.get(`${group}\0${change.cell}`);
+  /** Remembers what the readers of a publication saw last, and writes the directory output that shows it. */
+  #note(group: string, { cell, key, before, after }: WinnerChange): void {
+    const wave = this.context.plan.groups.get(group)?.wave ?? 0;
+    const noted = [group, cell, key].join(SEPARATOR);
+    if (this.#unsettled[wave]?.has(noted) === false) this.#unsettled[wave].set(noted, { group, cell, key, before });
+    const directory = this.context.plan.directories.get(`${group}\0${cell}`);
     if (directory === undefined) return;
     const files = this.#files.get(directory.name);
-    const { after, key } = change;
     const next =
       after === undefined
         ? withoutChunk(files, key)
         : withChunk(files, { key, text: String(valueOf(after)), owner: after.owner });
     this.#files.set(directory.name, next);
+  }
+
+  /**
+   * Tells the readers what the whole wave has changed. In between a key may have had a winner that nobody was to see, and
+   * a cell one key less and one more: neither is a change (decision 0023, `shared.Count`).
+   */
+  #settle(wave: number): void {
+    const counts = new Map<string, number>();
+    for (const { group, cell, key, before } of this.#unsettled[wave]?.values() ?? []) {
+      const after = this.winner(group, cell, key);
+      const counted = countKey(group, cell);
+      counts.set(counted, (counts.get(counted) ?? 0) + Number(after !== undefined) - Number(before !== undefined));
+      if (before?.owner !== after?.owner || before?.text !== after?.text)
+        this.winnerChanges.push({ group, cell, key, before, after });
+      if (before?.text === after?.text) continue;
+      this.#touchSelection(selectKey(group, cell, key));
+      this.#touchSelection(selectValuesKey(group, cell));
+    }
+    for (const [key, more] of counts) if (more !== 0) this.#touchSelection(key);
+    this.#unsettled[wave]?.clear();
   }
 
   #touchSelection(key: string): void {

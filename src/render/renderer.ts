@@ -1,5 +1,6 @@
 import type { CheckFinding } from '../check/checker.js';
 import { nodeByKey, nodeCount } from '../graph/generation.js';
+import type { StoredObject } from '../store/canonical.js';
 import type { StoreChange } from '../store/object-store.js';
 import { overlay, type ObjectEdit } from '../store/object-store.js';
 import type { InstanceResult, RenderFault } from './instance-result.js';
@@ -46,6 +47,8 @@ export class Renderer {
   #newest: Committed | undefined;
   #accepted: Committed | undefined;
   #lastRender = 0;
+  readonly #find = ({ alias, namespace, name }: ObjectRef): StoredObject | undefined =>
+    this.stores.find(alias, namespace, name);
 
   constructor(readonly context: RenderContext) {
     this.stores = new StoreSet(context.plan.config);
@@ -148,8 +151,13 @@ export class Renderer {
   /** Over the newest graph when every change since is known; else from nothing against new snapshots. */
   #openSession(): { session: RenderSession; cold: boolean } {
     const newest = this.#newest;
-    const reading = newest === undefined ? undefined : this.stores.changesSince(newest.cursors);
-    if (newest === undefined || reading?.kind !== 'exact') return { session: this.#coldSession(), cold: true };
+    if (newest === undefined) return { session: this.#coldSession(), cold: true };
+    const reading = this.stores.changesSince(newest.cursors);
+    if (reading.kind === 'gap') {
+      // What has changed can't be told, so whatever a change could have mended gets another try.
+      for (const ref of this.quarantine.perhapsMended(this.#find)) this.quarantine.lift(ref);
+      return { session: this.#coldSession(), cold: true };
+    }
     const session = new RenderSession(this.context, newest.state);
     this.#liftWhatMayHaveMended(reading.changes);
     for (const [alias, edits] of mergedEdits(reading.changes, this.quarantine)) session.applyEdits(alias, edits);
@@ -159,7 +167,7 @@ export class Renderer {
 
   #coldSession(): RenderSession {
     const session = new RenderSession(this.context, emptyState());
-    const edits = this.quarantine.allEdits();
+    const edits = this.quarantine.allEdits(this.#find);
     for (const [alias, snapshot] of this.stores.snapshots())
       session.enumerate(overlay(snapshot, edits.get(alias) ?? []));
     return session;
@@ -170,45 +178,51 @@ export class Renderer {
     if (this.quarantine.size === 0) return;
     const inputs = new Set<string>();
     for (const change of changes) {
-      this.#lift(change);
+      this.quarantine.lift(change);
       const { paths } = this.stores.store(change.alias).snapshot();
       for (const input of inputsOfChange(change, paths)) inputs.add(input);
     }
-    for (const reader of this.quarantine.readersOf(inputs)) this.#lift(reader);
-  }
-
-  #lift(ref: ObjectRef): void {
-    this.quarantine.lift(ref, this.stores.find(ref.alias, ref.namespace, ref.name));
+    for (const reader of this.quarantine.readersOf(inputs)) this.quarantine.lift(reader);
   }
 
   #runQuarantining(session: RenderSession): Outputs {
     const tried = new Set<string>();
+    const mended = new Map<string, ObjectRef>();
     for (let round = 0; ; round++) {
       try {
         session.run();
-        if (this.#retryReaders(session, tried)) continue;
+        this.#noteMended(session, mended);
+        if (this.#retry(session, mended, tried)) continue;
         return session.outputs();
       } catch (error) {
         if (!(error instanceof RenderFailure) || round >= MAX_FAULT_ROUNDS) throw error;
-        this.#quarantineFaulty(session, error);
+        this.#noteMended(session, mended);
+        for (const key of this.#quarantineFaulty(session, error)) mended.delete(key);
       }
     }
   }
 
-  /** Gives those another try that had read a publication which this render has changed; each once. */
-  #retryReaders(session: RenderSession, tried: Set<string>): boolean {
-    if (this.quarantine.size === 0) return false;
-    const readers = this.quarantine.readersOf(session.takeChangedSelections()).filter((ref) => !tried.has(refKey(ref)));
-    for (const reader of readers) {
-      tried.add(refKey(reader));
-      this.#lift(reader);
+  /** Those in quarantine that had read a publication which this render has changed. */
+  #noteMended(session: RenderSession, mended: Map<string, ObjectRef>): void {
+    const changed = session.takeChangedSelections();
+    if (this.quarantine.size === 0) return;
+    for (const reader of this.quarantine.readersOf(changed)) mended.set(refKey(reader), reader);
+  }
+
+  /** Gives them another try; each once a render, because its own publications may be what it stumbles over. */
+  #retry(session: RenderSession, mended: Map<string, ObjectRef>, tried: Set<string>): boolean {
+    const again = [...mended].filter(([key]) => !tried.has(key));
+    mended.clear();
+    for (const [key, ref] of again) {
+      tried.add(key);
+      this.quarantine.lift(ref);
     }
-    this.#applyQuarantine(session);
-    return readers.length > 0;
+    if (again.length > 0) this.#applyQuarantine(session);
+    return again.length > 0;
   }
 
   /** By the law a repaired session equals a new render without the object, so what has run is not run again. */
-  #quarantineFaulty(session: RenderSession, failure: RenderFailure): void {
+  #quarantineFaulty(session: RenderSession, failure: RenderFailure): Iterable<string> {
     const byObject = new Map<string, { ref: ObjectRef; faults: RenderFault[]; reads: string[] }>();
     for (const fault of failure.faults) {
       if (fault.instance === undefined) throw failure;
@@ -223,10 +237,11 @@ export class Renderer {
       this.#put(ref, faults.map(faultId), faults.map(describeFault).join('; '), reads);
     }
     this.#applyQuarantine(session);
+    return byObject.keys();
   }
 
   #applyQuarantine(session: RenderSession): void {
-    for (const [alias, edits] of this.quarantine.edits()) session.applyEdits(alias, edits);
+    for (const [alias, edits] of this.quarantine.edits(this.#find)) session.applyEdits(alias, edits);
   }
 
   #put(ref: ObjectRef, faults: readonly string[], reason: string, reads: readonly string[]): void {
@@ -238,7 +253,7 @@ export class Renderer {
       name,
       faults,
       reason,
-      current: this.stores.find(alias, namespace, name),
+      current: this.#find(ref),
       accepted,
       reads,
     });
@@ -259,7 +274,7 @@ export class Renderer {
   }
 
   unquarantine(objects: readonly ObjectRef[]): void {
-    for (const object of objects) this.#lift(object);
+    for (const object of objects) this.quarantine.lift(object);
   }
 
   #readsOfObject(ref: ObjectRef): readonly string[] {
