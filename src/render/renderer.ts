@@ -93,10 +93,10 @@ export class Renderer {
     const started = performance.now();
     this.context.progress.clearCancel();
     const cursors = this.stores.cursors();
-    const { session, cold } = this.#openSession();
+    const { session, cold, follows } = this.#openSession();
     try {
       const bound = cold ? undefined : timeoutMs;
-      const outputs = runBounded(() => this.#runQuarantining(session), bound);
+      const outputs = runBounded(() => this.#runQuarantining(session, follows), bound);
       return this.#commit(session, outputs, { cursors, cold, started });
     } catch (error) {
       if (error instanceof RenderFailure) return { kind: 'failed', faults: error.faults };
@@ -148,21 +148,24 @@ export class Renderer {
     };
   }
 
-  /** Over the newest graph when every change since is known; else from nothing against new snapshots. */
-  #openSession(): { session: RenderSession; cold: boolean } {
+  /**
+   * Over the newest graph when every change since is known; else from nothing against new snapshots. `follows`: warm, and
+   * the stores have changed.
+   */
+  #openSession(): { session: RenderSession; cold: boolean; follows: boolean } {
     const newest = this.#newest;
-    if (newest === undefined) return { session: this.#coldSession(), cold: true };
+    if (newest === undefined) return { session: this.#coldSession(), cold: true, follows: false };
     const reading = this.stores.changesSince(newest.cursors);
     if (reading.kind === 'gap') {
       // What has changed can't be told, so whatever a change could have mended gets another try.
       for (const ref of this.quarantine.perhapsMended(this.#find)) this.quarantine.lift(ref);
-      return { session: this.#coldSession(), cold: true };
+      return { session: this.#coldSession(), cold: true, follows: false };
     }
     const session = new RenderSession(this.context, newest.state);
     this.#liftWhatMayHaveMended(reading.changes);
     for (const [alias, edits] of mergedEdits(reading.changes, this.quarantine)) session.applyEdits(alias, edits);
     this.#applyQuarantine(session);
-    return { session, cold: false };
+    return { session, cold: false, follows: reading.changes.length > 0 };
   }
 
   #coldSession(): RenderSession {
@@ -185,14 +188,18 @@ export class Renderer {
     for (const reader of this.quarantine.readersOf(inputs)) this.quarantine.lift(reader);
   }
 
-  #runQuarantining(session: RenderSession): Outputs {
+  /**
+   * What only a quarantine has changed is no reason to try its object again: the object's own publications would call it
+   * back, and the checker refuse it again.
+   */
+  #runQuarantining(session: RenderSession, follows: boolean): Outputs {
     const tried = new Set<string>();
     const mended = new Map<string, ObjectRef>();
     for (let round = 0; ; round++) {
       try {
         session.run();
         this.#noteMended(session, mended);
-        if (this.#retry(session, mended, tried)) continue;
+        if (follows && this.#retry(session, mended, tried)) continue;
         return session.outputs();
       } catch (error) {
         if (!(error instanceof RenderFailure) || round >= MAX_FAULT_ROUNDS) throw error;

@@ -98,6 +98,8 @@ export class Oracle {
     const session = new NaiveSession(this.config, base?.memos ?? new Map(), stopAfter);
     const baseWorld = base?.world ?? new NaiveWorld(EMPTY_VIEW);
     const touched = this.#watchHeld(session, baseWorld);
+    // What only a quarantine has changed is no reason to try its object again: it would be put aside again.
+    const follows = !cold && this.#journal.length > 0;
     const retried = new Set<string>();
     for (let round = 0; ; round++) {
       session.moveTo(this.view());
@@ -109,7 +111,7 @@ export class Oracle {
         this.#putFaulty(run.faults, touched);
         continue;
       }
-      const mended = [...touched].filter((key) => !retried.has(key) && this.held.has(key));
+      const mended = [...touched].filter((key) => follows && !retried.has(key) && this.held.has(key));
       touched.clear();
       mended.forEach((key) => retried.add(key));
       mended.forEach((key) => this.held.delete(key));
