@@ -68,6 +68,8 @@ export class History {
         return this.#awayAndBack(editOf(step.put));
       case 'noop':
         return this.#change([{ place: step.place, object: this.#oracle.find(step.place) }]);
+      case 'swap':
+        return this.#swap(...step.places);
       case 'commit':
         return this.#cycle(step.check, step.blame);
       case 'abort':
@@ -99,6 +101,14 @@ export class History {
   #awayAndBack(away: Edit): void {
     const back = { place: away.place, object: this.#oracle.find(away.place) };
     this.#change([away, { ...away, object: undefined }, back]);
+  }
+
+  #swap(left: Place, right: Place): void {
+    const moved = (from: Place, to: Place): Edit => {
+      const object = this.#oracle.find(from);
+      return { place: to, object: object === undefined ? undefined : objectOf(to, object.spec) };
+    };
+    this.#change([moved(left, right), moved(right, left)]);
   }
 
   #trim({ place }: Put): void {

@@ -15,6 +15,7 @@ const STEPS = [
   'delete',
   'awayAndBack',
   'noop',
+  'swap',
   'commit',
   'abort',
   'review',

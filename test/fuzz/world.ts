@@ -67,6 +67,24 @@ export function randomSpec(random: Random): Spec {
   };
 }
 
+/** The spec with one field as another spec would have it; order of fields as always. */
+export function tweaked(random: Random, spec: Spec): Spec {
+  const { host, port, rank, ref, tags, mark } = { ...spec, ...oneField(random) };
+  return {
+    ...(host === undefined ? {} : { host }),
+    port: port ?? spec.port,
+    ...(rank === undefined ? {} : { rank }),
+    ...(ref === undefined ? {} : { ref }),
+    tags: tags ?? spec.tags,
+    ...(mark === undefined ? {} : { mark }),
+  };
+}
+
+function oneField(random: Random): { readonly [field in keyof Spec]?: Spec[field] | undefined } {
+  const { host, port, rank, ref, tags, mark } = randomSpec(random);
+  return random.pick([{ host }, { port }, { rank }, { ref }, { tags }, { mark }, { mark: undefined }]);
+}
+
 /** The object's JSON as a cluster would send it: `noise` fills fields whose change is no change. */
 export function textOf(object: FuzzObject, noise: number): string {
   const { namespace, name } = object.metadata;
