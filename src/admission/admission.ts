@@ -13,7 +13,7 @@ import { Judge } from './judge.js';
 import { Ledger } from './ledger.js';
 import { unjudgedMessage, warningLine } from './messages.js';
 import type { ReviewRecord } from './review-record.js';
-import { printable, type ReviewedChange, scopeOf } from './reviewed-change.js';
+import { namespaceOf, printable, type ReviewedChange, scopeOf } from './reviewed-change.js';
 
 export interface AdmissionOptions {
   readonly config: RenderConfig;
@@ -64,7 +64,7 @@ export class Admission {
     const decoded = decodeReview(call.body);
     if (decoded.kind === 'malformed') {
       const { uid, apiVersion, message } = decoded;
-      const judgement = withoutWork(denied('malformed', message, 400));
+      const judgement = this.#inMode(withoutWork(denied('malformed', message, 400)));
       this.#report({ uid, operation: '', label: '', dryRun: false }, call, judgement);
       return { status: uid === '' ? 400 : 200, body: answerReview(apiVersion, uid, judgement) };
     }
@@ -152,7 +152,7 @@ export class Admission {
 /** For what we do not watch: `pods shop/web`, without a slash where there is no namespace. */
 function rawLabel(request: AdmissionRequest): string {
   const kind = printable(request.resource || request.kind).toLowerCase();
-  const title = [request.namespace, request.name]
+  const title = [namespaceOf(request), request.name]
     .filter((part) => part !== '')
     .map(printable)
     .join('/');

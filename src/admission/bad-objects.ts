@@ -14,7 +14,10 @@ export class BadObjects {
   constructor(private readonly now: () => number = () => performance.now()) {}
 
   remember(change: ObjectChange, reason: string): void {
-    this.#until.set(digestOf(change), { until: this.now() + LIFETIME_MS, reason });
+    const digest = digestOf(change);
+    // The newest is last, also when it was known already.
+    this.#until.delete(digest);
+    this.#until.set(digest, { until: this.now() + LIFETIME_MS, reason });
     const oldest = this.#until.keys().next().value;
     if (this.#until.size > MAX_ENTRIES && oldest !== undefined) this.#until.delete(oldest);
   }

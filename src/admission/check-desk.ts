@@ -52,6 +52,7 @@ export class CheckDesk {
   }
 
   check(job: CheckJob): Promise<CheckedJob> {
+    if (job.signal.aborted) return Promise.resolve({ outcome: ABORTED, runs: 0 });
     const known = this.verdicts.get(this.#key(job.digest));
     if (known !== undefined) return Promise.resolve({ outcome: known, runs: 0 });
     return new Promise((resolve) => {

@@ -30,14 +30,43 @@ export function decodeReview(body: string): DecodedReview {
     refuseDeepNesting(body);
     return decodeDocument(JSON.parse(body) as unknown);
   } catch (error) {
-    const uid = uidByEye(body);
+    const uid = uidOfUnfit(body);
     if (error instanceof IngestError)
       return malformed(uid, API_VERSION, `the body ${error.message}, so it can't be judged; flatten the object`);
     return malformed(uid, API_VERSION, 'the body is not JSON; an AdmissionReview of admission.k8s.io/v1 is expected');
   }
 }
 
-/** A body that must not be parsed may still show its uid near its beginning. */
+/** A body that must not be parsed whole is parsed without its depths; of one that is no JSON the beginning may show a uid. */
+function uidOfUnfit(body: string): string {
+  try {
+    return textOf(recordOf(recordOf(JSON.parse(shallowText(body)))?.['request']), 'uid');
+  } catch {
+    return uidByEye(body);
+  }
+}
+
+/** Levels down to the fields of the request. */
+const UID_LEVEL = 2;
+
+function shallowText(text: string): string {
+  let kept = '';
+  let from = 0;
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at];
+    if (inString) {
+      if (character === '\\') at++;
+      else if (character === '"') inString = false;
+    } else if (character === '"') inString = true;
+    else if (character === '{' || character === '[') {
+      if (depth++ === UID_LEVEL) kept += `${text.slice(from, at)}null`;
+    } else if ((character === '}' || character === ']') && --depth === UID_LEVEL) from = at + 1;
+  }
+  return kept + text.slice(from);
+}
+
 function uidByEye(body: string): string {
   return /"uid"\s*:\s*"([\w.:-]{1,128})"/.exec(body.slice(0, 8192))?.[1] ?? '';
 }

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { AdmissionSettings } from '../config/render-config.js';
 import type { CheckOutcome } from '../check/checker.js';
 import type { ObjectChange, QuarantineEntry, ReviewRender, ReviewReply, TracedFault } from '../render/protocol.js';
@@ -49,6 +48,10 @@ export class Judge {
   constructor(private readonly options: JudgeOptions) {}
 
   async judge(call: JudgeCall): Promise<Judgement> {
+    return spareDying(call.reviewed, await this.#judge(call));
+  }
+
+  async #judge(call: JudgeCall): Promise<Judgement> {
     const { host, bad } = this.options;
     const { reviewed } = call;
     const remembered = bad.reasonFor(reviewed.change);
@@ -75,14 +78,15 @@ export class Judge {
       expiresAt: Date.now() + leftMs,
     };
     const asked = host.request('review', body);
-    const timer = new AbortController();
-    const late = delay(leftMs + SETTLE_MS, LATE, { signal: AbortSignal.any([timer.signal, call.signal]) }).catch(
-      () => LATE,
-    );
-    const first = await Promise.race([asked, late]);
-    timer.abort();
-    if (first === LATE) void asked.then((reply) => this.#release(reply.render)).catch(() => undefined);
-    return first;
+    const limit = limitOf(call.signal, leftMs + SETTLE_MS);
+    const late = new Promise<ReviewReply>((resolve) => limit.signal.addEventListener('abort', () => resolve(LATE)));
+    try {
+      const first = await Promise.race([asked, late]);
+      if (first === LATE) void asked.then((reply) => this.#release(reply.render)).catch(() => undefined);
+      return first;
+    } finally {
+      limit.lift();
+    }
   }
 
   #release(render: ReviewRender): Promise<unknown> {
@@ -130,7 +134,7 @@ export class Judge {
       case 'fault':
         return this.#blameLedger(call, { ...work, ...this.#onFaults(call.reviewed, reply, render.faults) });
       case 'timeout':
-        return { ...work, warnings: [], decision: this.#onTimeout(call, render) };
+        return { ...work, ...this.#onTimeout(call, reply, render) };
       case 'heap':
         return { ...work, warnings: [], decision: onHeap(call.reviewed, render) };
       case 'rendered':
@@ -139,21 +143,25 @@ export class Judge {
   }
 
   /** A render that hit the full time limit of its own is the object's fault; one cut short by its caller's deadline is nobody's. */
-  #onTimeout(call: JudgeCall, render: ReviewRender & { kind: 'timeout' }): Decision {
+  #onTimeout(
+    call: JudgeCall,
+    reply: ReviewReply,
+    render: ReviewRender & { kind: 'timeout' },
+  ): Pick<Judgement, 'decision' | 'warnings'> {
     const { settings, bad } = this.options;
+    const { reviewed } = call;
     const hadFullTime = render.renderMs >= settings.renderTimeoutMs * 0.9;
     if (!render.own || !hadFullTime) {
       const fix =
         'retry; if it persists, raise admission.renderTimeout and CPU, or look at the template of that instance';
-      return unjudged(
-        'render-timeout',
-        unjudgedMessage(`the render did not end in time (at ${render.instance})`, fix),
-        504,
-      );
+      const message = unjudgedMessage(`the render did not end in time (at ${render.instance})`, fix);
+      return { decision: unjudged('render-timeout', message, 504), warnings: [] };
     }
+    const [component = ''] = render.instance.split(' of ');
+    if (reply.own?.faults.includes(`timeout ${component}`) === true) return sameFault(reviewed, reply.own.reason);
     const reason = `rendering it takes longer than ${settings.renderTimeoutMs} ms (at ${render.instance})\n${BOUND_FIX}`;
-    bad.remember(call.reviewed.change, reason);
-    return denied('too-slow', `${call.reviewed.label}: ${reason}`);
+    bad.remember(reviewed.change, reason);
+    return { decision: denied('too-slow', `${reviewed.label}: ${reason}`), warnings: [] };
   }
 
   async #onRendered(call: JudgeCall, reply: ReviewReply, render: Rendered, work: Work): Promise<Judgement> {
@@ -185,16 +193,20 @@ export class Judge {
     return { ...judgement, decision: onLedger(call.reviewed), phasesMs: { ...judgement.phasesMs, check } };
   }
 
-  #check(call: JudgeCall, render: Rendered): Promise<CheckedJob> {
-    const left = AbortSignal.timeout(Math.max(1, Math.floor(call.deadline - performance.now())));
+  async #check(call: JudgeCall, render: Rendered): Promise<CheckedJob> {
+    const limit = limitOf(call.signal, call.deadline - performance.now());
     const { reviewed } = call;
-    return this.options.desk.check({
-      render: render.render,
-      digest: render.digest,
-      label: reviewed.label,
-      shareable: render.shareable && !reviewed.dryRun,
-      signal: AbortSignal.any([call.signal, left]),
-    });
+    try {
+      return await this.options.desk.check({
+        render: render.render,
+        digest: render.digest,
+        label: reviewed.label,
+        shareable: render.shareable && !reviewed.dryRun,
+        signal: limit.signal,
+      });
+    } finally {
+      limit.lift();
+    }
   }
 
   async #passesWithoutLedger(call: JudgeCall): Promise<boolean> {
@@ -218,18 +230,9 @@ export class Judge {
     if (reviewed.operation === 'DELETE')
       return { decision: { kind: 'allowed', reason: 'deletion' }, warnings: warningLines(faults.map(breaksWarning)) };
     const reason = oneLine(faults[0]?.text ?? 'the checker refuses it');
-    if (reviewed.dying)
-      return {
-        decision: { kind: 'allowed', reason: 'dying' },
-        warnings: warningLines([stillNotServed(reviewed, reason)]),
-      };
+    if (reviewed.dying) return allowedFaulty('dying', reviewed, reason);
     const fresh = faults.filter((fault) => !stoodBefore(fault, reply.own));
-    if (faults.length > 0 && fresh.length === 0) {
-      return {
-        decision: { kind: 'allowed', reason: 'same-fault' },
-        warnings: warningLines([stillNotServed(reviewed, reason)]),
-      };
-    }
+    if (faults.length > 0 && fresh.length === 0) return sameFault(reviewed, reason);
     const standing = warningLines(reply.standing.map(standingWarning));
     return { decision: denied('refused', denyMessage(reviewed, fresh)), warnings: standing };
   }
@@ -238,13 +241,57 @@ export class Judge {
 const BOUND_FIX =
   'effect: it could not be rendered with the rest, so it was not admitted\nfix:    make the object smaller, or look at the template that renders it';
 
+/** Only finalizers keep a dying object: whatever is wrong with it, nothing may hold it up (DESIGN 8). */
+function spareDying(reviewed: ReviewedChange, judgement: Judgement): Judgement {
+  const { decision } = judgement;
+  if (!reviewed.dying || decision.kind !== 'denied') return judgement;
+  const reason = decision.message.split('\n')[0]?.replace(`${reviewed.label}: `, '') ?? '';
+  return { ...judgement, ...allowedFaulty('dying', reviewed, reason) };
+}
+
+function sameFault(reviewed: ReviewedChange, reason: string): Pick<Judgement, 'decision' | 'warnings'> {
+  return allowedFaulty('same-fault', reviewed, reason);
+}
+
+function allowedFaulty(
+  why: 'dying' | 'same-fault',
+  reviewed: ReviewedChange,
+  reason: string,
+): Pick<Judgement, 'decision' | 'warnings'> {
+  return {
+    decision: { kind: 'allowed', reason: why },
+    warnings: warningLines([stillNotServed(reviewed, oneLine(reason))]),
+  };
+}
+
+/**
+ * Aborts when the caller goes or the time is up. Not AbortSignal.any over AbortSignal.timeout: nothing else holds on to
+ * such a timer's signal, so on Node 20 the garbage collector takes it and the deadline never comes.
+ */
+function limitOf(caller: AbortSignal, ms: number): { readonly signal: AbortSignal; lift(): void } {
+  const limit = new AbortController();
+  const stop = (): void => limit.abort();
+  const timer = setTimeout(stop, Math.max(0, ms));
+  if (caller.aborted) stop();
+  caller.addEventListener('abort', stop);
+  return {
+    signal: limit.signal,
+    lift: () => {
+      clearTimeout(timer);
+      caller.removeEventListener('abort', stop);
+    },
+  };
+}
+
 function stoodBefore(fault: TracedFault, own: QuarantineEntry | undefined): boolean {
   return own?.faults.includes(fault.id) === true;
 }
 
 function breaksWarning(fault: TracedFault): string {
-  const { alias = '', namespace = '', name = '' } = fault.object ?? {};
-  return `${objectLabel(alias, namespace, name)} will not be served any more: ${oneLine(fault.text)}`;
+  const cause = oneLine(fault.text) || 'the checker refuses it';
+  if (fault.object === undefined) return `the checker refuses the configuration after this deletion: ${cause}`;
+  const { alias, namespace, name } = fault.object;
+  return `${objectLabel(alias, namespace, name)} will not be served any more: ${cause}`;
 }
 
 function oneLine(text: string): string {

@@ -25,6 +25,7 @@ export class Ledger {
   constructor(private readonly now: () => number = () => performance.now()) {}
 
   get size(): number {
+    this.#expire();
     return this.#entries.size;
   }
 

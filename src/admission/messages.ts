@@ -86,12 +86,13 @@ function fixOf(reviewed: ReviewedChange, fault: TracedFault): string {
 
 /** Decision 0029, 3: what is wrong, the effect, the fix; with progress and an estimate. */
 export function coldMessage(progress: RenderProgress, coldForMs: number): string {
-  const { done, known } = progress;
-  const share =
-    known > 0 && done < known ? `${done} of ${known} instances${estimate(done, known, coldForMs)}` : progress.stage;
+  const { done, known, stage } = progress;
+  const share = known > 0 && done < known ? `${done} of ${known} instances${estimate(done, known, coldForMs)}` : stage;
+  // Rendered, and still no root: its check has not ended, or does not pass.
+  const state = stage === 'idle' ? 'has not passed its check yet' : `is still running (${share})`;
   return message([
-    `not judged: the first full render is still running (${share})`,
-    'effect: until it finishes no change can be validated, so this one was not admitted',
+    `not judged: the first full render ${state}`,
+    'effect: until then no change can be validated, so this one was not admitted',
     'fix:    retry, kubectl does so by itself; if it persists, raise memory and CPU of rendergate and look at its log',
     WAY_OUT,
   ]);

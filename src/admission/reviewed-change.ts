@@ -50,7 +50,7 @@ function changeOf(request: AdmissionRequest, watched: WatchedResource, operation
     return { kind: 'refused', message: `a ${operation} without request.object can't be judged; the object is missing` };
   }
   const metadata = recordIn(object, 'metadata');
-  const namespace = request.namespace;
+  const namespace = namespaceOf(request);
   const name = textIn(metadata, 'name') || request.name || generatedName(metadata, request.uid);
   if (name === '')
     return {
@@ -70,6 +70,11 @@ function changeOf(request: AdmissionRequest, watched: WatchedResource, operation
       dryRun: request.dryRun,
     },
   };
+}
+
+/** A request about a Namespace carries that object's own name as its namespace (protocol line P8). */
+export function namespaceOf(request: AdmissionRequest): string {
+  return request.group === '' && request.kind === 'Namespace' ? '' : request.namespace;
 }
 
 /** The API server has not chosen the name yet: the call's uid keeps two such calls apart (protocol line P5). */
