@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 
 import { fields } from '../cases/answer.js';
-import type { KubernetesObject } from '../cases/case-schema.js';
+import type { CheckerStandIn, KubernetesObject } from '../cases/case-schema.js';
 import { CheckerShim, findHaproxy } from '../cases/checker-shim.js';
 import { copyConfig } from '../cases/config-copy.js';
 import { pluralOf } from '../cases/review-request.js';
@@ -56,6 +56,14 @@ export function shopObjects(): KubernetesObject[] {
 
 export function base64(text: string): string {
   return Buffer.from(text).toString('base64');
+}
+
+export const MIB = 1024 * 1024;
+
+/** A body of so many bytes that is made while it is sent. */
+export function* filler(bytes: number): Generator<Buffer> {
+  const block = Buffer.alloc(64 * 1024, 'x');
+  for (let left = bytes; left > 0; left -= block.length) yield block.subarray(0, Math.min(left, block.length));
 }
 
 export interface IngressParts {
@@ -123,6 +131,10 @@ export function reviewOf(object: KubernetesObject, request: Readonly<Record<stri
   };
 }
 
+export function uidOf(review: { readonly request: Readonly<Record<string, unknown>> }): unknown {
+  return review.request['uid'];
+}
+
 /** The parts of an answered AdmissionReview that tests look at. */
 export interface Reply {
   readonly http: HttpAnswer;
@@ -154,11 +166,15 @@ export interface Shop {
   readonly server: ServeProcess;
   readonly shim: CheckerShim;
   readonly stored: StoredObjects;
+  /** For running other commands on the same cluster. */
+  readonly places: { readonly config: string; readonly resources: string; readonly output: string };
   review(object: KubernetesObject, request?: Readonly<Record<string, unknown>>, timeout?: string): Promise<Reply>;
   /** Posts a document as it stands. */
   post(document: unknown, timeout?: string): Promise<Reply>;
   /** The log line of the review that was answered so. */
   lineOf(reply: Reply): Promise<LogLine>;
+  /** Runs with every checker ending as told. */
+  withChecker<T>(standIn: CheckerStandIn, run: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -185,9 +201,18 @@ export async function openShop(values: readonly (readonly [readonly string[], un
     server,
     shim,
     stored,
+    places: { config: config.path, resources, output: places.output },
     post,
     review: (object, request, timeout) => post(reviewOf(object, request), timeout),
     lineOf: (reply) => server.log.wait((line) => line['msg'] === 'review' && line['uid'] === reply.response['uid']),
+    withChecker: async (standIn, run) => {
+      shim.replace(standIn);
+      try {
+        return await run();
+      } finally {
+        shim.restore();
+      }
+    },
     close,
   };
 }
