@@ -13,6 +13,12 @@ function port(text: string): number {
   return value;
 }
 
+function seconds(text: string): number {
+  const value = Number(text);
+  if (!(value >= 0 && value <= 3_600)) throw new InvalidArgumentError('give seconds from 0 to 3600.');
+  return value;
+}
+
 function withInputs(command: Command): Command {
   return command
     .option('--config <path>', 'RenderConfig: a file, or a folder with rendergate.yaml', SHIPPED_CONFIG)
@@ -35,7 +41,7 @@ function program(): Command {
     .option('--certs <dir>', 'where a development certificate is generated and kept', 'certs')
     .option('--tls-cert <file>', 'certificate chain to serve instead (PEM)')
     .option('--tls-key <file>', 'its key (PEM)')
-    .option('--propagation <seconds>', 'how long to serve on after SIGTERM, while readiness fails already', Number, 0)
+    .option('--propagation <seconds>', 'how long to serve on after SIGTERM, while readiness fails already', seconds, 0)
     .addOption(
       new Option('--log-level <level>', 'lowest level that is logged')
         .choices(['debug', 'info', 'warn', 'error'])

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { objectLabel } from '../render/keys.js';
 import type { FlatFile } from '../render/output-tree.js';
@@ -40,5 +40,8 @@ async function writeRender(directory: string, { runtime }: Offline): Promise<num
 function writeFile(directory: string, file: FlatFile): void {
   const path = join(directory, file.name);
   mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, file.text, { mode: file.sensitive ? 0o600 : 0o644 });
+  const mode = file.sensitive ? 0o600 : 0o644;
+  writeFileSync(path, file.text, { mode });
+  // Of a file that was there already writing keeps the mode.
+  chmodSync(path, mode);
 }

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { Admission } from '../admission/admission.js';
 import type { ReviewRecord } from '../admission/review-record.js';
@@ -73,9 +74,15 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   return { host, coordinator, admission, checker, close: () => closeAll(coordinator, host, checker) };
 }
 
+/** A render that can be cancelled stops at its next instance, long before that. */
+const STOP_MS = 2_000;
+
 async function closeAll(coordinator: Coordinator, host: RenderHost, checker: Checker): Promise<void> {
-  await coordinator.close();
+  const stopped = coordinator.close();
+  // A template that never returns reads no cancel word: then ending the thread ends the render that waits for it.
+  await Promise.race([stopped, delay(STOP_MS, undefined, { ref: false })]);
   await host.close();
+  await stopped;
   if ('close' in checker) await (checker as HaproxyChecker).close();
 }
 

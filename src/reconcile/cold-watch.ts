@@ -16,6 +16,7 @@ export class ColdWatch {
   ) {}
 
   begin(): void {
+    if (this.host.rooted) this.#warned = false;
     if (this.host.rooted || this.#warned) return;
     this.#timer = setTimeout(() => this.#warn(), this.timeoutMs);
     this.#timer.unref();

@@ -35,7 +35,7 @@ export interface CoordinatorOptions {
 
 /** DESIGN 9: after so many checks in one cycle the accepted output stays and the state is reported. */
 const MAX_CHECKS = 16;
-const RETRY_CHECK_MS = { first: 1_000, most: 30_000 } as const;
+const RETRY_MS = { first: 1_000, most: 30_000 } as const;
 
 /**
  * The reconcile loop: render, check, accept, publish (DESIGN 9). One cycle at a time; triggers that arrive meanwhile make
@@ -45,13 +45,14 @@ export class Coordinator {
   readonly #trigger: Trigger;
   readonly #coldWatch: ColdWatch;
   #revision = 0;
-  #retryMs: number = RETRY_CHECK_MS.first;
+  #retryMs: number = RETRY_MS.first;
   #retry: NodeJS.Timeout | undefined;
   #quarantined: readonly QuarantineEntry[] = [];
   #lastProblem: string | undefined;
   /** Whether the accepted root's outputs stand in the output directory. */
   #isPublished = false;
   #rendering = false;
+  readonly #closing = new AbortController();
 
   constructor(private readonly options: CoordinatorOptions) {
     this.#trigger = new Trigger(() => this.cycle(), options.settings.debounceMs);
@@ -86,7 +87,7 @@ export class Coordinator {
       for (const reason of refused) this.options.log.warn({ reason }, 'object left out');
     } catch (error) {
       // A thread that is lost now is replaced by one that is fed everything again.
-      if (!(error instanceof ThreadLost)) throw error;
+      if (!(error instanceof ThreadLost)) this.#fail(internalError(error));
     }
   }
 
@@ -116,10 +117,11 @@ export class Coordinator {
   }
 
   async close(): Promise<void> {
-    clearTimeout(this.#retry);
+    this.#closing.abort();
     this.#coldWatch.close();
     this.options.host.cancel();
     await this.#trigger.close();
+    clearTimeout(this.#retry);
   }
 
   /** One whole cycle; never rejects. */
@@ -131,7 +133,7 @@ export class Coordinator {
       this.options.onReport?.({ ...report, seconds: (performance.now() - started) / 1000 });
     } catch (error) {
       if (error instanceof ThreadLost) this.#trigger.fire();
-      else this.#fail(`an error of rendergate itself: ${error instanceof Error ? error.message : String(error)}`);
+      else this.#fail(internalError(error));
     }
   }
 
@@ -186,7 +188,7 @@ export class Coordinator {
     const known = verdicts.get(key);
     if (known !== undefined) return known;
     const files = await host.request('files', { render: rendered.render });
-    const outcome = await checker.check({ files, lane: 'reconcile', signal: new AbortController().signal });
+    const outcome = await checker.check({ files, lane: 'reconcile', signal: this.#closing.signal });
     verdicts.put(key, outcome);
     return outcome;
   }
@@ -214,11 +216,12 @@ export class Coordinator {
         faults: [`unplaced ${said}`],
         reason: `the checker refuses the configuration with it: ${said}`,
       }));
-    let last: Rendered | undefined = rendered;
+    await host.request('release', { render: rendered.render });
     const suspects = await host.request('suspects', null);
     const guilty = await blameByHalving(suspects, Math.max(1, triesLeft - 3), async (refs) => {
-      last = await this.#without(asBlamed(refs));
-      const passed = last !== undefined && (await this.#check(last)).kind === 'passed';
+      const tried = await this.#without(asBlamed(refs));
+      const passed = tried !== undefined && (await this.#check(tried)).kind === 'passed';
+      if (tried !== undefined) await host.request('release', { render: tried.render });
       await host.request('unquarantine', { objects: refs });
       return passed;
     });
@@ -237,22 +240,26 @@ export class Coordinator {
   /** The outputs wait and the check alone is repeated (DESIGN 7): the graph is committed, so the next render is warm. */
   #unchecked(message: string): 'unchecked' {
     this.#fail(`${message}; the check is repeated in ${this.#retryMs} ms, the last accepted configuration stays`);
-    this.#retry = setTimeout(() => this.#trigger.fire(true), this.#retryMs);
-    this.#retryMs = Math.min(this.#retryMs * 2, RETRY_CHECK_MS.most);
+    this.#repeatLater();
     return 'unchecked';
   }
 
+  #repeatLater(): void {
+    this.#retry = setTimeout(() => this.#trigger.fire(true), this.#retryMs);
+    this.#retryMs = Math.min(this.#retryMs * 2, RETRY_MS.most);
+  }
+
   #fail(problem: string): void {
+    if (this.#closing.signal.aborted) return;
     this.#lastProblem = problem;
     this.options.log.error({ problem, revision: this.#revision }, 'reconcile failed');
   }
 
   // --- Accept and publish
 
-  async #accept(rendered: Rendered, revision: number): Promise<'published' | 'unchanged'> {
+  async #accept(rendered: Rendered, revision: number): Promise<'published' | 'unchanged' | 'failed'> {
     const { host, log, onAccepted, saveQuarantine } = this.options;
     const stored = await host.accept(rendered.render);
-    this.#retryMs = RETRY_CHECK_MS.first;
     this.#lastProblem = undefined;
     this.#reportQuarantine(rendered.quarantined);
     saveQuarantine(stored);
@@ -275,6 +282,8 @@ export class Coordinator {
       published === undefined ? 'reconciled' : 'published',
     );
     onAccepted?.(revision);
+    if (this.problem !== undefined) return 'failed';
+    this.#retryMs = RETRY_MS.first;
     return published === undefined ? 'unchanged' : 'published';
   }
 
@@ -288,7 +297,9 @@ export class Coordinator {
       return path;
     } catch (error) {
       this.#isPublished = false;
-      this.#fail(`the output could not be published: ${error instanceof Error ? error.message : String(error)}`);
+      const cause = error instanceof Error ? error.message : String(error);
+      this.#fail(`the output could not be published, it is tried again in ${this.#retryMs} ms: ${cause}`);
+      this.#repeatLater();
       return undefined;
     }
   }
@@ -312,6 +323,12 @@ export class Coordinator {
     }
     this.#quarantined = now;
   }
+}
+
+/** Its first line: the rest is a stack, which belongs to nobody who reads a problem. */
+function internalError(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return `an error of rendergate itself: ${message.split('\n')[0] ?? ''}`;
 }
 
 function entryKey(entry: QuarantineEntry): string {

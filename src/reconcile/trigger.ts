@@ -25,7 +25,7 @@ export class Trigger {
 
   /** Starts what is waiting at once; resolves when no cycle is wanted or running. */
   async settled(): Promise<void> {
-    while (this.#wanted || this.#running !== undefined) {
+    while ((this.#wanted && !this.#closed) || this.#running !== undefined) {
       if (this.#running === undefined) {
         clearTimeout(this.#timer);
         this.#run();

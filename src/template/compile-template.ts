@@ -35,6 +35,7 @@ export function compileTemplate(source: TemplateSource, bound: readonly string[]
   const parts = parseTemplate(source);
   const program = programOf(parts, bound, false, source);
   refuseForbidden(source, program);
+  refuseMarks(source, program);
   return { source, program, tracedProgram: programOf(parts, bound, true, source), tags: parts.map(tagOf) };
 }
 
@@ -54,23 +55,25 @@ function programOf(
   parts.forEach((part, tag) => {
     program += '\n'.repeat(Math.max(0, part.line - line));
     line = Math.max(line, part.line);
-    program += statement(part, tag, traced);
-    line += part.kind === 'text' ? 0 : newlines(part.code);
+    const code = statement(part, tag, traced);
+    program += code;
+    line += newlines(code);
   });
   return `${program}\nreturn __o;};})\n//# sourceURL=template:${encodeURIComponent(source.name)}`;
 }
 
-/** A line break ends the expression before `)` and `;`, so that a comment at its end does not swallow them. */
 function statement(part: TemplatePart, tag: number, traced: boolean): string {
+  // A line break, only where a comment at the end of the code would swallow what follows: the lines are counted.
+  const end = part.kind !== 'text' && /\/\/[^\n]*$/.test(part.code) ? '\n' : '';
   switch (part.kind) {
     case 'text':
       return traced ? `__o+=__t(${tag},${literal(part.text)});` : `__o+=${literal(part.text)};`;
     case 'word':
-      return traced ? `__o+=__t(${tag},__w((${part.code}),${tag}),true);` : `__o+=__w((${part.code}),${tag});`;
+      return traced ? `__o+=__t(${tag},__w((${part.code}${end}),${tag}));` : `__o+=__w((${part.code}${end}),${tag});`;
     case 'raw':
-      return traced ? `__o+=__t(${tag},__s((${part.code}),${tag}));` : `__o+=__s((${part.code}),${tag});`;
+      return traced ? `__o+=__t(${tag},__s((${part.code}${end}),${tag}));` : `__o+=__s((${part.code}${end}),${tag});`;
     case 'code':
-      return `${part.code};`;
+      return `${part.code}${end};`;
   }
 }
 
@@ -114,6 +117,18 @@ function refuseForbidden(source: TemplateSource, program: string): void {
       `${what} is not allowed in a template: render code is synchronous and pure`,
     );
   });
+}
+
+/** What SES takes for an HTML comment or an import expression, even in a string of the template's code. */
+const MARKS = /<!--|-->|(?:^|[^.]|\.\.\.)\bimport\s*(?:\(|\/[/*])/;
+
+function refuseMarks(source: TemplateSource, program: string): void {
+  const found = MARKS.exec(program);
+  if (found === null) return;
+  const before = program.slice(0, found.index + found[0].search(/\S/)).split('\n');
+  const mark = found[0].includes('import') ? 'import(' : found[0];
+  const reason = `code can't hold "${mark}", not even in a string: part it by a blank, or join the string of two`;
+  throw compileError(source, before.length, before.at(-1)?.length ?? 0, reason);
 }
 
 function visit(node: Node, see: (node: Node) => void): void {

@@ -51,9 +51,17 @@ function isCidr(text: unknown): boolean {
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
 }
 
-/** `_` joins the parts and starts an escape, and neither stands in a part as it is: two lists never give one name. */
+/**
+ * `_` joins the parts; `__` and two digits stand for a byte, `__-` for an empty part; and no part holds `_` as it is: read
+ * from the left, a name gives back its parts, so two lists never have one name.
+ */
 function identifier(...parts: readonly unknown[]): string {
-  return parts.map((part) => String(part).replace(/[^A-Za-z0-9.-]/gu, escapeCharacter)).join('_');
+  return parts.map((part) => identifierPart(String(part))).join('_');
+}
+
+function identifierPart(text: string): string {
+  if (!text.isWellFormed()) throw new TemplateFault(`${shown(text)} holds half a surrogate pair`, undefined, text);
+  return text === '' ? '__-' : text.replace(/[^A-Za-z0-9.-]/gu, escapeCharacter);
 }
 
 function escapeCharacter(character: string): string {

@@ -55,6 +55,7 @@ export class TemplateHost {
   /** Set by rawLines(): what a tenant wrote as raw configuration is never checked together with others' changes. */
   rawLinesUsed = false;
   #io: TemplateIo | undefined;
+  #call: TemplateCall = {};
   #written = 0;
   #trace: TracePiece[] | undefined;
 
@@ -86,6 +87,7 @@ export class TemplateHost {
 
   #invoke(template: TemplateSource, kind: OutputKind, call: TemplateCall, io: TemplateIo): string {
     this.#io = io;
+    this.#call = call;
     this.#written = 0;
     try {
       const text = this.#load(template, kind)(call);
@@ -153,14 +155,14 @@ export class TemplateHost {
     return text;
   }
 
-  /** A snippet is traced as the one tag that calls it: its text may be written anywhere, or nowhere. */
+  /** Sees what its caller sees, and `args`. It is traced as the one tag that calls it: its text may be written anywhere, or nowhere. */
   #snippet(name: string, args: unknown, kind: OutputKind): SafeText {
     const template = this.#snippets.get(name);
     if (template === undefined) throw new TemplateFault(`there is no snippet called ${shown(name)}`);
     const trace = this.#trace;
     this.#trace = undefined;
     try {
-      return safeText(this.#load(template, kind)({ args: args ?? {} }));
+      return safeText(this.#load(template, kind)({ ...this.#call, args: args ?? {} }));
     } finally {
       this.#trace = trace;
     }
