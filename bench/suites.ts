@@ -22,4 +22,32 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     ],
     run: async () => (await import('./render-rows.js')).changeRows(),
   },
+  review: {
+    rows: [
+      'review-3000-to-300',
+      'review-3000-to-echo',
+      'review-300-ms',
+      'review-3000-ms',
+      'echo-ms',
+      'review-3000-16-connections',
+    ],
+    run: async () => (await import('./review-rows.js')).reviewRows(),
+  },
+  publish: {
+    rows: ['file-to-output-3000', 'file-to-output-3000-ms', 'bare-check-3000-ms'],
+    run: async () => (await import('./publish-rows.js')).publishRows(),
+  },
+  burst: {
+    rows: [
+      'burst-unjudged',
+      'burst-denied',
+      'burst-time',
+      'burst-checker-runs',
+      'burst-checkers-at-once',
+      'burst-livez-p99',
+      'burst-livez-max',
+      'burst-heap',
+    ],
+    run: async () => (await import('./burst-rows.js')).burstRows(),
+  },
 };

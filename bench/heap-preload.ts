@@ -1,0 +1,3 @@
+import { answerHeapQuestions } from './heap.js';
+
+answerHeapQuestions();
