@@ -139,7 +139,7 @@ export class CheckDesk {
   async #run(render: number, digest: string, members: readonly Waiting[]): Promise<CheckOutcome> {
     const known = this.verdicts.get(this.#key(digest));
     if (known !== undefined) return known;
-    const files = await this.host.request('files', { render });
+    const files = () => this.host.request('files', { render });
     for (const member of members) member.runs++;
     const outcome = await this.checker.check({ files, lane: 'admission', signal: anyLeft(members) });
     this.verdicts.put(this.#key(digest), outcome);

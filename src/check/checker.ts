@@ -12,7 +12,8 @@ export interface CheckFile {
 export type CheckLane = 'reconcile' | 'admission';
 
 export interface CheckRequest {
-  readonly files: readonly CheckFile[];
+  /** Asked once, when there is a place for the run: flat text is made only where it is needed (DESIGN 7). */
+  readonly files: () => Promise<readonly CheckFile[]>;
   readonly lane: CheckLane;
   /** Ends the run (the process and its children are killed); the outcome is then `unavailable`. */
   readonly signal: AbortSignal;
@@ -43,6 +44,7 @@ export type CheckOutcome =
     };
 
 export interface Checker {
+  /** Rejects only if `files` does, with its error. */
   check(request: CheckRequest): Promise<CheckOutcome>;
   /** Names command, version and limits: part of every verdict's key. */
   readonly identity: string;

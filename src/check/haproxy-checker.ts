@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 import { rmSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { CheckSettings } from '../config/render-config.js';
-import type { CheckFinding, Checker, CheckOutcome, CheckRequest } from './checker.js';
+import type { CheckFile, CheckFinding, Checker, CheckOutcome, CheckRequest } from './checker.js';
 import { checkerTrouble } from './checker-trouble.js';
 import { findProgram, stampOf, type FoundProgram } from './find-program.js';
 import { parseFindings } from './findings.js';
@@ -38,8 +38,8 @@ const VERSION_TIMEOUT_MS = 2_000;
 /**
  * Runs the real checker on a copy of the files (DESIGN 8, "The checker"): a private directory, an empty environment, no
  * input, limits on time, memory and output, the user `nobody` where this process is root, and nothing left behind.
- * `check` never rejects. Only exit code 0 is `passed`; every other one is `refused`, unless the checker itself says
- * that it never got at the files or ran out of memory.
+ * `check` rejects only if the files can't be had. Only exit code 0 is `passed`; every other one is `refused`, unless the
+ * checker itself says that it never got at the files or ran out of memory.
  */
 export function createHaproxyChecker(options: HaproxyCheckerOptions): HaproxyChecker {
   return new ProcessChecker(options);
@@ -112,13 +112,20 @@ class ProcessChecker implements HaproxyChecker {
   private async judgeInTurn(request: CheckRequest, program: string): Promise<CheckOutcome> {
     const release = await this.lanes.enter(request.lane, request.signal);
     if (release === undefined) return this.unavailable(ABORTED, 0);
-    const started = performance.now();
     try {
-      return await this.judgeInPlace(request, program, started);
-    } catch (error) {
-      return this.unavailable(couldNotPrepare(error), performance.now() - started);
+      const files = await request.files();
+      return await this.judgeFiles(files, program, request.signal);
     } finally {
       release();
+    }
+  }
+
+  private async judgeFiles(files: readonly CheckFile[], program: string, signal: AbortSignal): Promise<CheckOutcome> {
+    const started = performance.now();
+    try {
+      return await this.judgeInPlace(files, program, signal, started);
+    } catch (error) {
+      return this.unavailable(couldNotPrepare(error), performance.now() - started);
     }
   }
 
@@ -132,13 +139,18 @@ class ProcessChecker implements HaproxyChecker {
     return { signal: both.signal, unlink: () => sources.forEach((s) => s.removeEventListener('abort', abort)) };
   }
 
-  private async judgeInPlace(request: CheckRequest, program: string, started: number): Promise<CheckOutcome> {
+  private async judgeInPlace(
+    files: readonly CheckFile[],
+    program: string,
+    signal: AbortSignal,
+    started: number,
+  ): Promise<CheckOutcome> {
     const directory = await makePrivateDirectory(this.workDirectory, this.runAs);
     this.directories.add(directory);
     try {
-      await writeFiles(directory, request.files, this.runAs);
-      const end = await this.run(program, directory, request.signal);
-      return this.outcomeOf(end, request, performance.now() - started);
+      await writeFiles(directory, files, this.runAs);
+      const end = await this.run(program, directory, signal);
+      return this.outcomeOf(end, files, performance.now() - started);
     } finally {
       if (await removeDirectory(directory)) this.directories.delete(directory);
       else this.log('the directory of a check could not be removed', { directory });
@@ -163,12 +175,12 @@ class ProcessChecker implements HaproxyChecker {
     return isHaproxy(program) && !args.includes('-m') ? ['-m', String(this.settings.memoryMiB), ...args] : args;
   }
 
-  private outcomeOf(end: RunEnd, request: CheckRequest, durationMs: number): CheckOutcome {
+  private outcomeOf(end: RunEnd, files: readonly CheckFile[], durationMs: number): CheckOutcome {
     if (end.kind !== 'exited') return this.unavailable(this.troubleOf(end), durationMs);
-    if (end.code === 0) return { kind: 'passed', warnings: parseFindings(end.output, request.files), durationMs };
-    const trouble = checkerTrouble(end.output, request.files, this.settings.memoryMiB);
+    if (end.code === 0) return { kind: 'passed', warnings: parseFindings(end.output, files), durationMs };
+    const trouble = checkerTrouble(end.output, files, this.settings.memoryMiB);
     if (trouble !== undefined) return this.unavailable({ reason: 'failed', message: trouble }, durationMs);
-    const findings = parseFindings(end.output, request.files);
+    const findings = parseFindings(end.output, files);
     return { kind: 'refused', findings: findings.length > 0 ? findings : [silentRefusal(end)], durationMs };
   }
 

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Checker, CheckOutcome } from '../check/checker.js';
+import type { Checker, CheckFile, CheckOutcome } from '../check/checker.js';
 import type { VerdictCache } from '../check/verdict-cache.js';
 import type { RenderSettings } from '../config/render-config.js';
 import type { ObjectChange, ObjectRef, QuarantineEntry, ReconcileReply, StoredQuarantine } from '../render/protocol.js';
@@ -187,7 +187,7 @@ export class Coordinator {
     const key = `${checker.identity} ${rendered.digest}`;
     const known = verdicts.get(key);
     if (known !== undefined) return known;
-    const files = await host.request('files', { render: rendered.render });
+    const files = (): Promise<readonly CheckFile[]> => host.request('files', { render: rendered.render });
     const outcome = await checker.check({ files, lane: 'reconcile', signal: this.#closing.signal });
     verdicts.put(key, outcome);
     return outcome;

@@ -59,7 +59,7 @@ export function file(name: string, text: string, sensitive = false): CheckFile {
 
 export function request(files: readonly CheckFile[] = [], more: Partial<CheckRequest> = {}): CheckRequest {
   const lane: CheckLane = 'admission';
-  return { files, lane, signal: new AbortController().signal, ...more };
+  return { files: () => Promise.resolve(files), lane, signal: new AbortController().signal, ...more };
 }
 
 /** The outcome without its duration. */
