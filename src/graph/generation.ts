@@ -10,6 +10,8 @@ export type NodeId = number;
 export interface GraphNode {
   readonly key: string;
   readonly kind: 'input' | 'query';
+  /** Asked for from outside: stays until it is retired. Everything else stays as long as something depends on it. */
+  readonly root: boolean;
   readonly frame: readonly NodeId[];
   readonly observers: IdSet;
   readonly value: unknown;

@@ -36,18 +36,22 @@ export interface Evaluation {
 /** `dirty`: a dependency has changed, so it runs. `check`: a dependency may have; its frame is verified first. */
 type Mark = 'dirty' | 'check';
 
+const NO_READS: readonly string[] = [];
+
 /**
  * One render's private layer over a committed generation (decision 0023, "Dependency graph"; the marks are those of
  * Salsa's red-green evaluation, pushed). Nothing of the generation is written; the session commits whole or is dropped.
  */
 export class GraphSession {
   readonly counters: SessionCounters = { executed: 0, verified: 0, cutOff: 0, retired: 0, edgesWalked: 0 };
-  /** Keys that the last failed run had read up to its throw: what may mend it. */
-  failedReads: readonly string[] = [];
+  /** Keys that the last failed evaluation had read up to its throw, those of failed dependencies too: what may mend it. */
+  failedReads: readonly string[] = NO_READS;
   readonly #written = new Map<NodeId, GraphNode | undefined>();
   readonly #ids = new Map<string, NodeId | undefined>();
   readonly #marks = new Map<NodeId, Mark>();
   readonly #running = new Set<NodeId>();
+  /** Nodes without observers, to be removed unless the run that goes on comes to depend on them. */
+  readonly #orphans: NodeId[] = [];
   #taken = 0;
   #freed: NodeId[] = [];
   #next: NodeId;
@@ -55,7 +59,7 @@ export class GraphSession {
   constructor(
     readonly base: Generation,
     private readonly policy: GraphPolicy,
-    /** Called once for each query that becomes dirty or has to be checked. */
+    /** Called once for each root that becomes dirty or has to be checked. When all these are evaluated, nothing is stale. */
     private readonly onMarked: (key: string) => void = () => undefined,
   ) {
     this.#next = base.nodes.size;
@@ -86,25 +90,25 @@ export class GraphSession {
     if (id !== undefined) this.#markObservers(this.#node(id), 'dirty');
   }
 
-  /** Brings the query up to date. Throws what `compute` throws; the query then stays dirty with its old frame. */
+  /**
+   * Brings the query up to date and keeps it until it is retired. Throws what `compute` throws; a query that has run before
+   * then stays dirty with its old frame, and the session can go on.
+   */
   evaluate(key: string): Evaluation {
-    const id = this.#idOf(key);
-    if (id === undefined) return this.#execute(this.#create(key, 'query'), key);
-    const mark = this.#marks.get(id);
-    if (mark === undefined) return { value: this.#node(id).value, outcome: 'green', changed: false };
-    if (mark === 'check' && !this.#frameChanged(id)) return this.#verify(id);
-    return this.#execute(id, key);
+    this.failedReads = NO_READS;
+    try {
+      const evaluation = this.#bringUpToDate(key);
+      this.#setRoot(key, true);
+      return evaluation;
+    } finally {
+      this.#sweep();
+    }
   }
 
-  /** Removes the query with its edges; inputs that nobody observes any more go with it. */
+  /** Nobody outside asks for the query any more: it goes with its edges, unless another query depends on it. */
   retire(key: string): void {
-    const id = this.#idOf(key);
-    if (id === undefined) return;
-    const node = this.#node(id);
-    this.#markObservers(node, 'dirty');
-    for (const dependency of node.frame) this.#unobserve(dependency, id);
-    this.#remove(id, node);
-    this.counters.retired++;
+    this.#setRoot(key, false);
+    this.#sweep();
   }
 
   /** The next generation. Throws when a query is still marked: a graph with stale values is never published. */
@@ -128,14 +132,25 @@ export class GraphSession {
     };
   }
 
-  #execute(id: NodeId, key: string): Evaluation {
+  #bringUpToDate(key: string): Evaluation {
+    const id = this.#idOf(key);
+    if (id === undefined) return this.#execute(this.#create(key, 'query'), key);
     if (this.#running.has(id)) throw new Error(`graph: the query ${key} depends on itself`);
+    const mark = this.#marks.get(id);
+    if (mark === undefined) return { value: this.#node(id).value, outcome: 'green', changed: false };
+    if (mark === 'check' && !this.#frameChanged(id)) return this.#verify(id);
+    return this.#execute(id, key);
+  }
+
+  #execute(id: NodeId, key: string): Evaluation {
     const before = this.#written.get(id) ?? this.base.nodes.get(id);
     const frame = new FrameRecorder(this.#readOf);
     this.#running.add(id);
     let value: unknown;
     try {
       value = this.policy.compute(key, frame);
+      // A dependency that failed has no edge, so nothing that was made without it may stay.
+      if (frame.failure !== undefined) throw frame.failure.error;
     } catch (error) {
       this.#abandon(id, key, before === undefined, frame.ids);
       throw error;
@@ -159,7 +174,9 @@ export class GraphSession {
     const edges = this.#replaceFrame(id, before?.frame ?? [], frame);
     // Read again: the query's own evaluation may have added observers.
     const observers = this.#written.get(id)?.observers ?? before?.observers ?? EMPTY_IDS;
-    this.#written.set(id, { key, kind: 'query', frame: edges, observers, value: kept });
+    const root = before?.root ?? this.#running.size === 0;
+    this.#written.set(id, { key, kind: 'query', root, frame: edges, observers, value: kept });
+    if (!root && sizeOf(observers) === 0) this.#orphans.push(id);
     this.#marks.delete(id);
     if (!same && before !== undefined) this.#markObservers(this.#node(id), 'dirty');
     return { value: kept, outcome: 'executed', changed: !same };
@@ -175,27 +192,22 @@ export class GraphSession {
   #frameChanged(id: NodeId): boolean {
     for (const dependency of this.#node(id).frame) {
       this.counters.edgesWalked++;
-      const node = this.#written.get(dependency) ?? this.base.nodes.get(dependency);
-      if (node?.kind === 'query' && this.#marks.has(dependency)) this.evaluate(node.key);
+      if (this.#marks.has(dependency)) this.#bringUpToDate(this.#node(dependency).key);
       if (this.#marks.get(id) === 'dirty') return true;
     }
     return false;
   }
 
-  /** After a throw nothing of the run stays: no new query, and no input that only this run has read. */
+  /** After a throw no new query stays; inputs that only this run has read are orphans already. */
   #abandon(id: NodeId, key: string, isNew: boolean, frame: readonly NodeId[]): void {
-    this.failedReads = frame.map((dependency) => this.#node(dependency).key);
+    this.failedReads = [...this.failedReads, ...frame.map((dependency) => this.#node(dependency).key)];
     if (isNew) this.#forget(id, key);
-    for (const dependency of frame) {
-      const node = this.#node(dependency);
-      if (node.kind === 'input' && sizeOf(node.observers) === 0) this.#remove(dependency, node);
-    }
   }
 
   readonly #readOf = {
     input: (key: string): NodeId => this.#idOf(key) ?? this.#create(key, 'input'),
     query: (key: string): { id: NodeId; value: unknown } => {
-      const { value } = this.evaluate(key);
+      const { value } = this.#bringUpToDate(key);
       return { id: this.#idOf(key) as NodeId, value };
     },
   };
@@ -216,11 +228,30 @@ export class GraphSession {
   }
 
   #unobserve(dependency: NodeId, observer: NodeId): void {
-    const node = this.#written.has(dependency) ? this.#written.get(dependency) : this.base.nodes.get(dependency);
-    if (node === undefined) return; // retired in this session
+    const node = this.#node(dependency);
     const observers = withoutId(node.observers, observer);
-    if (sizeOf(observers) === 0 && node.kind === 'input') this.#remove(dependency, node);
-    else this.#written.set(dependency, { ...node, observers });
+    this.#written.set(dependency, { ...node, observers });
+    if (sizeOf(observers) === 0) this.#orphans.push(dependency);
+  }
+
+  #setRoot(key: string, root: boolean): void {
+    const id = this.#idOf(key);
+    if (id === undefined) return;
+    const node = this.#node(id);
+    if (node.root !== root) this.#written.set(id, { ...node, root });
+    if (!root) this.#orphans.push(id);
+  }
+
+  /** Removes what nobody depends on, and then what only that had depended on. */
+  #sweep(): void {
+    for (let id = this.#orphans.pop(); id !== undefined; id = this.#orphans.pop()) {
+      const node = this.#written.get(id);
+      if (node === undefined || node.root || sizeOf(node.observers) > 0) continue;
+      this.#forget(id, node.key);
+      this.#marks.delete(id);
+      if (node.kind === 'query') this.counters.retired++;
+      for (const dependency of node.frame) this.#unobserve(dependency, id);
+    }
   }
 
   #markObservers(node: GraphNode, mark: Mark): void {
@@ -231,7 +262,7 @@ export class GraphSession {
       this.#marks.set(id, mark);
       if (held !== undefined) continue;
       const observer = this.#node(id);
-      this.onMarked(observer.key);
+      if (observer.root) this.onMarked(observer.key);
       this.#markObservers(observer, 'check');
     }
   }
@@ -254,7 +285,9 @@ export class GraphSession {
   #create(key: string, kind: 'input' | 'query'): NodeId {
     const id = this.#freeId();
     this.#ids.set(key, id);
-    if (kind === 'input') this.#written.set(id, { key, kind, frame: [], observers: EMPTY_IDS, value: undefined });
+    if (kind === 'query') return id;
+    this.#written.set(id, { key, kind, root: false, frame: [], observers: EMPTY_IDS, value: undefined });
+    this.#orphans.push(id);
     return id;
   }
 
@@ -263,11 +296,6 @@ export class GraphSession {
     const { free } = this.base;
     if (this.#taken < free.size) return free.get(free.size - ++this.#taken) as NodeId;
     return this.#next++;
-  }
-
-  #remove(id: NodeId, node: GraphNode): void {
-    this.#forget(id, node.key);
-    this.#marks.delete(id);
   }
 
   #forget(id: NodeId, key: string): void {
@@ -285,6 +313,8 @@ interface Reads {
 /** Collects the dependencies of one run, each once, in the order of their first read. */
 class FrameRecorder implements Reader {
   readonly ids: NodeId[] = [];
+  /** What a dependency threw. */
+  failure: { readonly error: unknown } | undefined;
   #seen: Set<NodeId> | undefined;
 
   constructor(private readonly reads: Reads) {}
@@ -294,9 +324,14 @@ class FrameRecorder implements Reader {
   }
 
   query(key: string): unknown {
-    const { id, value } = this.reads.query(key);
-    this.#add(id);
-    return value;
+    try {
+      const { id, value } = this.reads.query(key);
+      this.#add(id);
+      return value;
+    } catch (error) {
+      this.failure ??= { error };
+      throw error;
+    }
   }
 
   #add(id: NodeId): void {
