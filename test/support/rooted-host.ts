@@ -1,0 +1,33 @@
+import type { RenderConfig } from '../../src/config/render-config.js';
+import type { ObjectChange, ReviewRender } from '../../src/render/protocol.js';
+import { RenderHost } from '../../src/render/render-host.js';
+
+/** A render host with a real thread whose first render of these objects is accepted. */
+export async function rootedHost(config: RenderConfig, objects: readonly ObjectChange[] = []): Promise<RenderHost> {
+  const host = new RenderHost({ config, objects: () => objects });
+  const reply = await host.request('reconcile', { timeoutMs: undefined });
+  if (reply.kind !== 'rendered') throw new Error(`no first render: ${JSON.stringify(reply)}`);
+  await host.accept(reply.render);
+  return host;
+}
+
+/** The text of the first output with these objects; throws what the render says when there is none. */
+export async function renderText(config: RenderConfig, objects: readonly ObjectChange[] = []): Promise<string> {
+  const host = await rootedHost(config, objects);
+  try {
+    const [first] = await host.request('acceptedFiles', null);
+    return first?.text ?? '';
+  } finally {
+    await host.close();
+  }
+}
+
+/** Renders a change over the accepted root, as a review does. */
+export async function renderReview(
+  host: RenderHost,
+  change: ObjectChange,
+  ledger: readonly ObjectChange[] = [],
+): Promise<ReviewRender> {
+  const reply = await host.request('review', { ledger, change, timeoutMs: 5_000, expiresAt: Date.now() + 5_000 });
+  return reply.render;
+}
