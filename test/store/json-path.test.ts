@@ -43,7 +43,7 @@ describe('parsePath', () => {
   ])('refuses %j and says where', (text, position) => {
     const attempt = (): unknown => parsePath(text);
     expect(attempt).toThrow(JsonPathError);
-    expect(attempt).toThrow(expect.objectContaining({ position }) as Error);
+    expect(attempt).toThrow(expect.objectContaining({ position }) as unknown as Error);
   });
 
   it('reads back every name that is written in quotes', () => {
