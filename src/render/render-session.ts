@@ -85,13 +85,6 @@ export class RenderSession {
     this.graph = new GraphSession(base.generation, policy, (key) => this.#await(key));
   }
 
-  /** Forgets what was executed and changed so far, not its results: counts and warnings are of what comes now. */
-  startCounting(): void {
-    this.changed.clear();
-    this.executedKeys.length = 0;
-    this.winnerChanges.length = 0;
-  }
-
   // --- Reads of instances and outputs
 
   snapshot(alias: string): ObjectSnapshot {

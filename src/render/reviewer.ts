@@ -3,6 +3,7 @@ import type { ObjectEdit } from '../store/object-store.js';
 import { TemplateFault } from '../template/faults.js';
 import type { InstanceResult, RenderFault } from './instance-result.js';
 import { inputsOfChange, instanceKey, objectLabel, parseInstanceKey } from './keys.js';
+import { LedgerGround } from './ledger-ground.js';
 import { type Outputs, outputsDigest, sameOutputs } from './output-tree.js';
 import type {
   ObjectChange,
@@ -45,8 +46,11 @@ const MAX_FOOTPRINT = 2_000;
  */
 export class Reviewer {
   readonly #reviewed = new Map<number, ReviewedRender>();
+  readonly #ground: LedgerGround;
 
-  constructor(private readonly renderer: Renderer) {}
+  constructor(private readonly renderer: Renderer) {
+    this.#ground = new LedgerGround(renderer);
+  }
 
   review(body: ThreadApi['review'][0]): ReviewReply {
     const { change } = body;
@@ -61,11 +65,12 @@ export class Reviewer {
     this.renderer.release(render);
   }
 
+  /** A ledger that can't be rendered is left out, since it only ever adds strictness. */
   #render(body: ThreadApi['review'][0]): ReviewRender {
     try {
       return this.#renderOver(body);
     } catch (error) {
-      if (body.ledger.length === 0 || !isRenderEnd(error)) throw error;
+      if (body.ledger.length === 0 || !(isRenderEnd(error) || error instanceof IngestError)) throw error;
       return this.#renderOver({ ...body, ledger: [] });
     }
   }
@@ -77,10 +82,10 @@ export class Reviewer {
     if (left <= 0) return { kind: 'late' };
     const { context } = this.renderer;
     context.progress.clearCancel();
-    const session = new RenderSession(context, base);
     const started = performance.now();
+    // What was admitted a moment ago is ground: its executions and warnings are not this change's.
+    const session = new RenderSession(context, this.#ground.over(base, body.ledger, body.timeoutMs));
     try {
-      this.#applyLedger(session, body);
       this.#apply(session, [body.change]);
     } catch (error) {
       if (error instanceof IngestError) return { kind: 'refused', reason: error.message };
@@ -92,8 +97,8 @@ export class Reviewer {
       renderMs: performance.now() - overlaid,
     });
     try {
-      const done = runBounded(() => this.#finish(session), left);
-      return this.#rendered(session, body, done, times());
+      const done = runBounded(() => this.#finish(session, base), left);
+      return this.#rendered(session, body, base, done, times());
     } catch (error) {
       return {
         ...this.#ended(error, session, body.change),
@@ -103,17 +108,6 @@ export class Reviewer {
     } finally {
       context.progress.stage('idle');
     }
-  }
-
-  /**
-   * What was admitted a moment ago belongs to the ground on which this change is judged: its executions and warnings are
-   * not this change's. A ledger that can't be rendered is left out, since it only ever adds strictness.
-   */
-  #applyLedger(session: RenderSession, { ledger, timeoutMs }: ThreadApi['review'][0]): void {
-    if (ledger.length === 0) return;
-    this.#apply(session, ledger);
-    runBounded(() => session.run(), timeoutMs);
-    session.startCounting();
   }
 
   #apply(session: RenderSession, changes: readonly ObjectChange[]): void {
@@ -126,7 +120,7 @@ export class Reviewer {
     for (const [alias, edits] of byAlias) session.applyEdits(alias, [...edits.values()]);
   }
 
-  #finish(session: RenderSession): Finished {
+  #finish(session: RenderSession, base: RenderState): Finished {
     const { host } = this.renderer.context;
     host.rawLinesUsed = false;
     session.run();
@@ -134,7 +128,7 @@ export class Reviewer {
     return {
       outputs,
       digest: outputsDigest(outputs),
-      unchanged: sameOutputs(session.base.outputs, outputs),
+      unchanged: sameOutputs(base.outputs, outputs),
       raw: host.rawLinesUsed,
     };
   }
@@ -142,13 +136,14 @@ export class Reviewer {
   #rendered(
     session: RenderSession,
     body: ThreadApi['review'][0],
+    base: RenderState,
     done: Finished,
     times: { overlayMs: number; renderMs: number },
   ): ReviewRender {
     const { outputs, digest, unchanged, raw } = done;
     const render = this.renderer.keep(traceable(session, outputs));
     const footprint = raw ? undefined : footprintOf(session);
-    this.#reviewed.set(render, { base: session.base, ledger: body.ledger, change: body.change, footprint });
+    this.#reviewed.set(render, { base, ledger: body.ledger, change: body.change, footprint });
     const warnings = warningsOf(session, body.change);
     const executed = session.executedKeys.length;
     return {
@@ -202,10 +197,15 @@ export class Reviewer {
     const members = chosen.map((id) => this.#reviewed.get(id)).filter((member) => member !== undefined);
     const base = this.#reviewed.get(first)?.base;
     if (base === undefined) return { render: undefined };
-    const session = new RenderSession(this.renderer.context, base);
-    this.#apply(session, [...members.flatMap((member) => member.ledger), ...members.map((member) => member.change)]);
+    const ledger = new Set(members.flatMap((member) => member.ledger));
     try {
-      const { outputs, digest } = runBounded(() => this.#finish(session), body.timeoutMs);
+      const ground = this.#ground.over(base, [...ledger], body.timeoutMs);
+      const session = new RenderSession(this.renderer.context, ground);
+      this.#apply(
+        session,
+        members.map((member) => member.change),
+      );
+      const { outputs, digest } = runBounded(() => this.#finish(session, base), body.timeoutMs);
       return {
         render: this.renderer.keep(traceable(session, outputs)),
         digest,

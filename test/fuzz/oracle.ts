@@ -57,6 +57,8 @@ export class Oracle {
   #gap = false;
   /** Quarantine as the last accepted render left it: what a restart gets back. */
   #saved: readonly Held[] = [];
+  /** What the last ledger that could be rendered came to: the next one runs only how it differs. */
+  #ground: { readonly base: NaiveCommit; readonly memos: Memos } | undefined;
 
   constructor(private readonly config: FuzzConfig) {}
 
@@ -212,13 +214,18 @@ export class Oracle {
   review(ledger: readonly Edit[], change: Edit): NaiveReview {
     const base = this.accepted;
     if (base === undefined) return { kind: 'cold', attempts: [] };
-    const session = new NaiveSession(this.config, base.memos);
+    if (this.#ground?.base !== base) this.#ground = undefined;
+    const session = new NaiveSession(
+      this.config,
+      ledger.length === 0 ? base.memos : (this.#ground?.memos ?? base.memos),
+    );
     session.moveTo(edited(base.view, ledger));
     const ground = session.run();
     if (ground.kind !== 'done') {
       const again = this.review([], change);
       return { ...again, attempts: [...session.attempts, ...again.attempts] };
     }
+    if (ledger.length > 0) this.#ground = { base, memos: new NaiveSession(this.config, session.memos).memos };
     session.executed = [];
     const beforeMemos = new Map(session.memos);
     session.moveTo(edited(base.view, [...ledger, change]));
