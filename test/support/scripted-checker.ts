@@ -48,8 +48,9 @@ export class ScriptedChecker implements Checker {
   }
 }
 
-/** A checker run that ends when told, or when its caller gives up. */
+/** Checker runs that end when told, or when their caller gives up; once told, later ones end at once. */
 export class Held {
+  #ended = false;
   #end: (() => void) | undefined;
   readonly started: Promise<void>;
   #begun: (() => void) | undefined;
@@ -62,6 +63,7 @@ export class Held {
 
   readonly verdict = async (request: CheckRequest): Promise<CheckOutcome> => {
     this.#begun?.();
+    if (this.#ended) return this.then(request);
     const aborted = await new Promise<boolean>((resolve) => {
       this.#end = () => resolve(false);
       request.signal.addEventListener('abort', () => resolve(true));
@@ -71,6 +73,7 @@ export class Held {
   };
 
   end(): void {
+    this.#ended = true;
     this.#end?.();
   }
 }
