@@ -111,14 +111,20 @@ function fieldName(path: FieldPath): string {
     .join('');
 }
 
-/** `, did you mean "x"?`, or the choices when they are few; '' when nothing helps. */
+/** `; did you mean "x"?`, or the choices when they are few; '' when nothing helps. */
 export function hintFor(wrong: string, choices: Iterable<string>): string {
   const names = [...choices];
-  const near = names
-    .map((name) => ({ name, distance: distance(wrong.toLowerCase(), name.toLowerCase()) }))
-    .sort((a, b) => a.distance - b.distance)[0];
-  if (near !== undefined && near.distance <= Math.max(2, wrong.length / 3)) return `; did you mean "${near.name}"?`;
+  const near = nearest(wrong, names);
+  if (near !== undefined) return `; did you mean "${near}"?`;
   return names.length > 0 && names.length <= 12 ? `; expected one of ${names.join(', ')}` : '';
+}
+
+/** The name that was probably meant; undefined when none is near. */
+export function nearest(wrong: string, names: readonly string[]): string | undefined {
+  const [best] = names
+    .map((name) => ({ name, steps: distance(wrong.toLowerCase(), name.toLowerCase()) }))
+    .sort((a, b) => a.steps - b.steps);
+  return best !== undefined && best.steps <= Math.max(2, wrong.length / 3) ? best.name : undefined;
 }
 
 /** Edit distance (Levenshtein): insertions, removals and replacements of single characters. */

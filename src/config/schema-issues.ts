@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { type Diagnostics, type FieldPath, hintFor } from './diagnostics.js';
+import { type Diagnostics, type FieldPath, hintFor, nearest } from './diagnostics.js';
 import { shown } from './schema.js';
 
 type Issue = z.core.$ZodIssue;
@@ -11,8 +11,10 @@ export function reportIssues(
   fieldsAt: (path: FieldPath) => readonly string[],
   diagnostics: Diagnostics,
 ): void {
+  const misspelt = new Set(issues.flatMap((issue) => meantFields(issue, fieldsAt)));
   for (const issue of issues) {
     const { path } = issue;
+    if (misspelt.has(keyOf(path)) && valueAt(root, path) === undefined) continue;
     switch (issue.code) {
       case 'unrecognized_keys':
         for (const key of issue.keys)
@@ -31,6 +33,17 @@ export function reportIssues(
         diagnostics.add(path, issue.message);
     }
   }
+}
+
+/** Fields that a misspelt one stands for: they are not missing as well. */
+function meantFields(issue: Issue, fieldsAt: (path: FieldPath) => readonly string[]): string[] {
+  if (issue.code !== 'unrecognized_keys') return [];
+  const meant = issue.keys.map((key) => nearest(key, fieldsAt(issue.path)));
+  return meant.flatMap((name) => (name === undefined ? [] : [keyOf([...issue.path, name])]));
+}
+
+function keyOf(path: FieldPath): string {
+  return path.map(String).join('\0');
 }
 
 function valueMessage(message: string, choices: readonly unknown[], value: unknown): string {

@@ -48,8 +48,8 @@ const text = z.string({ error: ({ input }) => `${shown(input)} is no text; put i
 function path(allowed: 'names' | 'names and [*]') {
   return text.superRefine((value, context) => {
     try {
-      if (allowed === 'names' && parsePath(value).includes(ANY))
-        context.addIssue('[*] is not possible here; use names');
+      const steps = parsePath(value);
+      if (allowed === 'names' && steps.includes(ANY)) context.addIssue('[*] is not possible here; use names');
     } catch (error) {
       if (!(error instanceof JsonPathError)) throw error;
       context.addIssue(error.message);
