@@ -11,6 +11,7 @@ import { type AdmissionRequest, decodeReview } from './decode-review.js';
 import { ALLOWED_FAULTY, denied, type Judgement, unjudged, withoutWork } from './decision.js';
 import { Judge } from './judge.js';
 import { Ledger } from './ledger.js';
+import { LedgerMirror } from './ledger-mirror.js';
 import { unjudgedMessage, warningLine } from './messages.js';
 import type { ReviewRecord } from './review-record.js';
 import { namespaceOf, printable, type ReviewedChange, scopeOf } from './reviewed-change.js';
@@ -39,7 +40,7 @@ export interface ReviewHttpCall {
  * rejects: a fault of our own is an unjudged review with the uid of its request.
  */
 export class Admission {
-  readonly ledger = new Ledger();
+  readonly ledger: Ledger;
   readonly #judge: Judge;
   readonly #bad = new BadObjects();
   #under = 0;
@@ -47,7 +48,9 @@ export class Admission {
   constructor(private readonly options: AdmissionOptions) {
     const { host, checker, verdicts, config } = options;
     const desk = new CheckDesk(host, checker, verdicts);
-    this.#judge = new Judge({ host, desk, ledger: this.ledger, bad: this.#bad, settings: config.admission });
+    const mirror = new LedgerMirror(host);
+    this.ledger = new Ledger(undefined, mirror);
+    this.#judge = new Judge({ host, desk, ledger: this.ledger, mirror, bad: this.#bad, settings: config.admission });
   }
 
   /** Reviews waiting or being judged. */

@@ -8,6 +8,7 @@ import type { BadObjects } from './bad-objects.js';
 import type { CheckDesk, CheckedJob } from './check-desk.js';
 import { type Decision, denied, type Judgement, unjudged, withoutWork } from './decision.js';
 import type { Ledger } from './ledger.js';
+import type { LedgerMirror } from './ledger-mirror.js';
 import {
   coldMessage,
   denyMessage,
@@ -22,6 +23,7 @@ export interface JudgeOptions {
   readonly host: RenderHost;
   readonly desk: CheckDesk;
   readonly ledger: Ledger;
+  readonly mirror: LedgerMirror;
   readonly bad: BadObjects;
   readonly settings: AdmissionSettings;
 }
@@ -69,10 +71,10 @@ export class Judge {
 
   /** The thread may be busy with another render: a review whose time is up meanwhile is answered all the same. */
   async #render(call: JudgeCall, ledger: readonly ObjectChange[]): Promise<ReviewReply> {
-    const { host, settings } = this.options;
+    const { host, mirror, settings } = this.options;
     const leftMs = Math.max(0, call.deadline - performance.now());
     const body = {
-      ledger,
+      ledger: mirror.entries(ledger),
       change: call.reviewed.change,
       timeoutMs: settings.renderTimeoutMs,
       expiresAt: Date.now() + leftMs,

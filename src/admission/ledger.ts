@@ -1,8 +1,15 @@
 import type { ObjectChange } from '../render/protocol.js';
 import type { ReviewedChange } from './reviewed-change.js';
 
+/** Told of every change that comes into the ledger and leaves it, in order. */
+export interface LedgerWatcher {
+  added(change: ObjectChange): void;
+  dropped(change: ObjectChange): void;
+}
+
 interface Entry {
   readonly change: ObjectChange;
+  readonly identity: string;
   readonly expiresAt: number;
   readonly bytes: number;
   /** Store revision at which the watch has shown it; it stays until the accepted root has seen that. */
@@ -22,7 +29,10 @@ export class Ledger {
   readonly #entries = new Map<string, Entry>();
   #bytes = 0;
 
-  constructor(private readonly now: () => number = () => performance.now()) {}
+  constructor(
+    private readonly now: () => number = () => performance.now(),
+    private readonly watcher?: LedgerWatcher,
+  ) {}
 
   get size(): number {
     this.#expire();
@@ -33,11 +43,14 @@ export class Ledger {
   add(reviewed: ReviewedChange): void {
     if (reviewed.dryRun) return;
     const { change } = reviewed;
-    const key = reviewed.objectUid || identity(change);
+    const own = identity(change);
+    const key = reviewed.objectUid || own;
     this.#drop(key);
     const bytes = change.text?.length ?? 0;
-    this.#entries.set(key, { change, bytes, expiresAt: this.now() + LIFETIME_MS, shownAt: undefined });
+    const expiresAt = this.now() + LIFETIME_MS;
+    this.#entries.set(key, { change, identity: own, bytes, expiresAt, shownAt: undefined });
     this.#bytes += bytes;
+    this.watcher?.added(change);
     for (const oldest of this.#entries.keys()) {
       if (this.#entries.size <= MAX_ENTRIES && this.#bytes <= MAX_BYTES) break;
       this.#drop(oldest);
@@ -48,10 +61,11 @@ export class Ledger {
   changes(reviewed: ReviewedChange): readonly ObjectChange[] {
     this.#expire();
     const own = identity(reviewed.change);
-    const entries = [...this.#entries].filter(
-      ([key, entry]) => key !== reviewed.objectUid && identity(entry.change) !== own,
-    );
-    return entries.map(([, entry]) => entry.change);
+    const changes: ObjectChange[] = [];
+    for (const [key, entry] of this.#entries) {
+      if (key !== reviewed.objectUid && entry.identity !== own) changes.push(entry.change);
+    }
+    return changes;
   }
 
   /** The watch has shown a newer event of these identities (or of these uids, for generated names). */
@@ -60,7 +74,7 @@ export class Ledger {
     const identities = new Set(changes.map(identity));
     for (const [key, entry] of this.#entries) {
       const isShown =
-        identities.has(identity(entry.change)) || changes.some((change) => change.text?.includes(`"${key}"`) === true);
+        identities.has(entry.identity) || changes.some((change) => change.text?.includes(`"${key}"`) === true);
       if (isShown) entry.shownAt ??= revision;
     }
   }
@@ -73,7 +87,11 @@ export class Ledger {
 
   #expire(): void {
     const now = this.now();
-    for (const [key, entry] of this.#entries) if (entry.expiresAt <= now) this.#drop(key);
+    // All live equally long, so the oldest is the first to go.
+    for (const [key, entry] of this.#entries) {
+      if (entry.expiresAt > now) break;
+      this.#drop(key);
+    }
   }
 
   #drop(key: string): void {
@@ -81,6 +99,7 @@ export class Ledger {
     if (entry === undefined) return;
     this.#entries.delete(key);
     this.#bytes -= entry.bytes;
+    this.watcher?.dropped(entry.change);
   }
 }
 

@@ -13,39 +13,49 @@ import { runBounded } from './run-bounded.js';
 export class LedgerGround {
   #base: RenderState | undefined;
   #state: RenderState | undefined;
-  #held: ReadonlyMap<string, ObjectChange> = new Map();
+  /** What the state has in: as it was given, and by identity, where the last one of an identity counts. */
+  #ledger: readonly ObjectChange[] = [];
+  #held = new Map<string, ObjectChange>();
 
   constructor(private readonly renderer: Renderer) {}
 
   /** Throws what a render throws (RenderFailure, RenderStopped, TimedOut), and IngestError; then nothing new is kept. */
   over(base: RenderState, ledger: readonly ObjectChange[], timeoutMs: number): RenderState {
     if (this.#base !== base) this.#forget();
-    const wanted = new Map(ledger.map((change) => [keyOf(change), change]));
-    if (wanted.size === 0) return base;
-    const moves = [...this.#added(wanted), ...this.#left(wanted, base)];
+    if (ledger.length === 0) return base;
+    const { held, moves } = this.#difference(ledger, base);
     if (this.#state === undefined || moves.length > 0) this.#state = this.#moved(this.#state ?? base, moves, timeoutMs);
     this.#base = base;
-    this.#held = wanted;
+    this.#ledger = ledger;
+    this.#held = held;
     return this.#state;
   }
 
-  #added(wanted: ReadonlyMap<string, ObjectChange>): Move[] {
-    return [...wanted]
-      .filter(([key, change]) => {
-        const held = this.#held.get(key);
-        return held === undefined || held.text !== change.text;
-      })
-      .map(([, change]) => ({ alias: change.alias, edit: this.renderer.parseEdit(change) }));
+  /** The oldest leave and new ones come behind, nearly always: then nothing in between has to be looked at. */
+  #difference(ledger: readonly ObjectChange[], base: RenderState): Difference {
+    const start = this.#ledger.indexOf(ledger[0] as ObjectChange);
+    const kept = this.#ledger.length - start;
+    const isShifted =
+      start >= 0 &&
+      kept <= ledger.length &&
+      ledger.slice(0, kept).every((change, at) => change === this.#ledger[start + at]);
+    const left = isShifted ? this.#ledger.slice(0, start) : this.#ledger;
+    const come = isShifted ? ledger.slice(kept) : ledger;
+    return this.#differenceOf(left, come, base);
   }
 
-  /** What has left the ledger is what the accepted root has in its place. */
-  #left(wanted: ReadonlyMap<string, ObjectChange>, base: RenderState): Move[] {
-    return [...this.#held]
-      .filter(([key]) => !wanted.has(key))
-      .map(([, { alias, namespace, name }]) => {
-        const object = base.snapshots.get(alias)?.find(namespace, name);
-        return { alias, edit: { namespace, name, object } };
-      });
+  #differenceOf(left: readonly ObjectChange[], come: readonly ObjectChange[], base: RenderState): Difference {
+    const held = new Map(this.#held);
+    for (const change of left) if (held.get(keyOf(change)) === change) held.delete(keyOf(change));
+    for (const change of come) held.set(keyOf(change), change);
+    const touched = new Map([...left, ...come].map((change) => [keyOf(change), change]));
+    const moves = [...touched].flatMap(([key, ref]): Move[] => {
+      const [before, after] = [this.#held.get(key), held.get(key)];
+      if (after === undefined) return before === undefined ? [] : [{ alias: ref.alias, edit: restored(ref, base) }];
+      if (before !== undefined && before.text === after.text) return [];
+      return [{ alias: ref.alias, edit: this.renderer.parseEdit(after) }];
+    });
+    return { held, moves };
   }
 
   #moved(from: RenderState, moves: readonly Move[], timeoutMs: number): RenderState {
@@ -59,13 +69,24 @@ export class LedgerGround {
   #forget(): void {
     this.#base = undefined;
     this.#state = undefined;
+    this.#ledger = [];
     this.#held = new Map();
   }
+}
+
+interface Difference {
+  readonly held: Map<string, ObjectChange>;
+  readonly moves: readonly Move[];
 }
 
 interface Move {
   readonly alias: string;
   readonly edit: ReturnType<Renderer['parseEdit']>;
+}
+
+/** What has left the ledger is what the accepted root has in its place. */
+function restored({ alias, namespace, name }: ObjectChange, base: RenderState): Move['edit'] {
+  return { namespace, name, object: base.snapshots.get(alias)?.find(namespace, name) };
 }
 
 function keyOf({ alias, namespace, name }: ObjectChange): string {

@@ -14,6 +14,9 @@ export interface ObjectChange {
   readonly text: string | undefined;
 }
 
+/** An admitted change, or the number under which the thread was told to remember it. */
+export type LedgerEntry = ObjectChange | number;
+
 export interface ObjectRef {
   readonly alias: string;
   readonly namespace: string;
@@ -148,7 +151,7 @@ export interface ThreadApi {
    */
   review: [
     {
-      readonly ledger: readonly ObjectChange[];
+      readonly ledger: readonly LedgerEntry[];
       readonly change: ObjectChange;
       readonly timeoutMs: number;
       readonly expiresAt: number;
@@ -182,6 +185,9 @@ export interface ThreadApi {
   suspects: [null, readonly ObjectRef[]];
   /** Quarantines of an earlier run of the program. */
   restore: [StoredQuarantine, null];
+  /** Changes that reviews name by number from now on; a number that the thread does not know stands for nothing. */
+  remember: [{ readonly number: number; readonly change: ObjectChange }, null];
+  forget: [{ readonly number: number }, null];
   release: [{ readonly render: number }, null];
   status: [null, ThreadStatus];
 }

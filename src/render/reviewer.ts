@@ -6,6 +6,7 @@ import { inputsOfChange, instanceKey, objectLabel, parseInstanceKey } from './ke
 import { LedgerGround } from './ledger-ground.js';
 import { type Outputs, outputsDigest, sameOutputs } from './output-tree.js';
 import type {
+  LedgerEntry,
   ObjectChange,
   ObjectRef,
   QuarantineEntry,
@@ -29,6 +30,8 @@ interface ReviewedRender {
   readonly footprint: ReadonlySet<string> | undefined;
 }
 
+type ReviewBody = Omit<ThreadApi['review'][0], 'ledger'> & { readonly ledger: readonly ObjectChange[] };
+
 interface Finished {
   readonly outputs: Outputs;
   readonly digest: string;
@@ -46,6 +49,7 @@ const MAX_FOOTPRINT = 2_000;
  */
 export class Reviewer {
   readonly #reviewed = new Map<number, ReviewedRender>();
+  readonly #remembered = new Map<number, ObjectChange>();
   readonly #ground: LedgerGround;
 
   constructor(private readonly renderer: Renderer) {
@@ -56,8 +60,20 @@ export class Reviewer {
     const { change } = body;
     const { quarantine } = this.renderer;
     const own = quarantine.entry(change);
-    const render = this.#render(body);
+    const render = this.#render({ ...body, ledger: this.#changesOf(body.ledger) });
     return { render, own, standing: this.#standing(change) };
+  }
+
+  remember(number: number, change: ObjectChange): void {
+    this.#remembered.set(number, change);
+  }
+
+  forget(number: number): void {
+    this.#remembered.delete(number);
+  }
+
+  #changesOf(ledger: readonly LedgerEntry[]): readonly ObjectChange[] {
+    return ledger.flatMap((entry) => (typeof entry === 'number' ? (this.#remembered.get(entry) ?? []) : entry));
   }
 
   release(render: number): void {
@@ -66,7 +82,7 @@ export class Reviewer {
   }
 
   /** A ledger that can't be rendered is left out, since it only ever adds strictness. */
-  #render(body: ThreadApi['review'][0]): ReviewRender {
+  #render(body: ReviewBody): ReviewRender {
     try {
       return this.#renderOver(body);
     } catch (error) {
@@ -75,7 +91,7 @@ export class Reviewer {
     }
   }
 
-  #renderOver(body: ThreadApi['review'][0]): ReviewRender {
+  #renderOver(body: ReviewBody): ReviewRender {
     const base = this.renderer.accepted;
     if (base === undefined) return { kind: 'cold' };
     const left = Math.min(body.timeoutMs, body.expiresAt - Date.now());
@@ -135,7 +151,7 @@ export class Reviewer {
 
   #rendered(
     session: RenderSession,
-    body: ThreadApi['review'][0],
+    body: ReviewBody,
     base: RenderState,
     done: Finished,
     times: { overlayMs: number; renderMs: number },
