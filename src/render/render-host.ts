@@ -93,10 +93,12 @@ export class RenderHost {
     return thread;
   }
 
+  /** Sent at once: a render that is asked for next must find both. */
   async #feed(thread: RenderThread): Promise<void> {
-    await thread.request('store', { changes: this.options.objects() });
+    const fed: Promise<unknown>[] = [thread.request('store', { changes: this.options.objects() })];
     const stored = this.options.quarantine?.();
-    if (stored !== undefined) await thread.request('restore', stored);
+    if (stored !== undefined) fed.push(thread.request('restore', stored));
+    await Promise.all(fed);
   }
 
   #replace(reason: string): void {

@@ -47,6 +47,8 @@ export class Renderer {
   #newest: Committed | undefined;
   #accepted: Committed | undefined;
   #lastRender = 0;
+  /** Store revisions whose changes have had their say on the quarantine. */
+  #looked: Cursors | undefined;
   readonly #find = ({ alias, namespace, name }: ObjectRef): StoredObject | undefined =>
     this.stores.find(alias, namespace, name);
 
@@ -154,15 +156,11 @@ export class Renderer {
    */
   #openSession(): { session: RenderSession; cold: boolean; follows: boolean } {
     const newest = this.#newest;
-    if (newest === undefined) return { session: this.#coldSession(), cold: true, follows: false };
-    const reading = this.stores.changesSince(newest.cursors);
-    if (reading.kind === 'gap') {
-      // What has changed can't be told, so whatever a change could have mended gets another try.
-      for (const ref of this.quarantine.perhapsMended(this.#find)) this.quarantine.lift(ref);
-      return { session: this.#coldSession(), cold: true, follows: false };
-    }
+    const reading = newest === undefined ? undefined : this.stores.changesSince(newest.cursors);
+    const isWarm = reading?.kind === 'exact';
+    this.#liftWhatMayHaveMended(isWarm);
+    if (newest === undefined || !isWarm) return { session: this.#coldSession(), cold: true, follows: false };
     const session = new RenderSession(this.context, newest.state);
-    this.#liftWhatMayHaveMended(reading.changes);
     for (const [alias, edits] of mergedEdits(reading.changes, this.quarantine)) session.applyEdits(alias, edits);
     this.#applyQuarantine(session);
     return { session, cold: false, follows: reading.changes.length > 0 };
@@ -176,9 +174,20 @@ export class Renderer {
     return session;
   }
 
-  /** A quarantined object is tried again when it, or something it read, has changed (DESIGN 9). */
-  #liftWhatMayHaveMended(changes: readonly StoreChange[]): void {
+  /**
+   * A quarantined object is tried again when it, or something it read, has changed (DESIGN 9). Each change counts once,
+   * whether or not a commit came of it: else what was put aside for its time would take it again at every try.
+   */
+  #liftWhatMayHaveMended(isWarm: boolean): void {
+    const reading = this.stores.changesSince(this.#looked ?? this.stores.cursors());
+    this.#looked = this.stores.cursors();
     if (this.quarantine.size === 0) return;
+    if (reading.kind === 'exact' && (isWarm || reading.changes.length === 0)) this.#liftWhatChanged(reading.changes);
+    // Without the journal, or the publications of before, it can't be told what has changed.
+    else for (const ref of this.quarantine.perhapsMended(this.#find)) this.quarantine.lift(ref);
+  }
+
+  #liftWhatChanged(changes: readonly StoreChange[]): void {
     const inputs = new Set<string>();
     for (const change of changes) {
       this.quarantine.lift(change);
@@ -254,6 +263,7 @@ export class Renderer {
   #put(ref: ObjectRef, faults: readonly string[], reason: string, reads: readonly string[]): void {
     const { alias, namespace, name } = ref;
     const accepted = this.#accepted?.state.snapshots.get(alias)?.find(namespace, name);
+    this.#looked ??= this.stores.cursors();
     this.quarantine.put({
       alias,
       namespace,
@@ -316,6 +326,7 @@ export class Renderer {
 
   /** Takes over quarantines of an earlier run whose objects are still the refused revisions. */
   restore(stored: StoredQuarantine): void {
+    this.#looked = this.stores.cursors();
     for (const record of stored.entries) {
       const current = this.stores.find(record.alias, record.namespace, record.name);
       if (current === undefined || contentHash(current) !== record.refused) continue;

@@ -55,6 +55,8 @@ export class Oracle {
   accepted: NaiveCommit | undefined;
   #journal: Change[] = [];
   #gap = false;
+  /** Changes that had no say on the quarantine yet. */
+  #news: { changes: Change[]; gap: boolean } = { changes: [], gap: false };
   /** Quarantine as the last accepted render left it: what a restart gets back. */
   #saved: readonly Held[] = [];
   /** What the last ledger that could be rendered came to: the next one runs only how it differs. */
@@ -70,23 +72,25 @@ export class Oracle {
     const before = this.find(place);
     if (same(before, object)) return;
     this.#journal.push({ place, before, object });
+    this.#news.changes.push({ place, before, object });
     this.stores = edited(this.stores, [{ place, object }]);
   }
 
   replace(alias: Alias, edits: readonly Edit[]): void {
     this.stores = edited(new Map(this.stores).set(alias, new Map()), edits);
-    this.#gap = true;
+    this.#gap = this.#news.gap = true;
   }
 
   /** The journal no longer reaches back to the last render. */
   loseJournal(): void {
-    this.#gap = true;
+    this.#gap = this.#news.gap = true;
   }
 
   restart(): void {
     this.committed = this.accepted = undefined;
     this.#journal = [];
     this.#gap = false;
+    this.#news = { changes: [], gap: false };
     const kept = this.#saved.filter(({ place, refused }) => refused !== undefined && same(this.find(place), refused));
     this.held = new Map(kept.map((held) => [placeKey(held.place), { ...held, reads: [] }]));
   }
@@ -95,7 +99,7 @@ export class Oracle {
 
   reconcile(stopAfter?: number): NaiveReconcile {
     const cold = this.committed === undefined || this.#gap;
-    if (this.committed !== undefined) this.#liftWhatChanged();
+    this.#liftWhatChanged(cold);
     const base = cold ? undefined : this.committed;
     const session = new NaiveSession(this.config, base?.memos ?? new Map(), stopAfter);
     const baseWorld = base?.world ?? new NaiveWorld(EMPTY_VIEW);
@@ -152,13 +156,17 @@ export class Oracle {
     return touched;
   }
 
-  #liftWhatChanged(): void {
+  /** Each change is looked at once; where it can't be told what has changed, everything may have. */
+  #liftWhatChanged(cold: boolean): void {
+    const { changes, gap } = this.#news;
+    this.#news = { changes: [], gap: false };
+    const isUnknown = gap || (cold && changes.length > 0);
     for (const [key, { place, refused, reads }] of this.held) {
       const own = (read: Read): boolean =>
         read.kind === 'find' && read.args.join(' ') === `${place.alias} ${place.namespace} ${place.name}`;
-      const mayHaveMended = this.#gap
+      const mayHaveMended = isUnknown
         ? !same(this.find(place), refused) || reads.some((read) => !own(read))
-        : this.#journal.some((change) => placeKey(change.place) === key || reads.some((read) => affects(change, read)));
+        : changes.some((change) => placeKey(change.place) === key || reads.some((read) => affects(change, read)));
       if (mayHaveMended) this.held.delete(key);
     }
   }
