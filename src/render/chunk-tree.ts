@@ -107,12 +107,40 @@ function countLines(text: string): number {
   return lines;
 }
 
-/** Appends the texts in key order. */
+/**
+ * Largest subtree whose flat text is kept. The text of each chunk is held once more for it, and after one change flat
+ * text is made of one new block and some hundred old ones instead of thousands of chunks.
+ */
+const BLOCK_SIZE = 64;
+const blocks = new WeakMap<ChunkNode, string>();
+
+/** Appends the texts in key order, in pieces of any size. */
 export function collectText(tree: ChunkTree, into: string[]): void {
   if (tree === undefined) return;
+  if (tree.size <= BLOCK_SIZE) {
+    into.push(blockText(tree));
+    return;
+  }
   collectText(tree.left, into);
   into.push(tree.text);
   collectText(tree.right, into);
+}
+
+function blockText(tree: ChunkNode): string {
+  const held = blocks.get(tree);
+  if (held !== undefined) return held;
+  const texts: string[] = [];
+  collectEach(tree, texts);
+  const text = texts.join('');
+  blocks.set(tree, text);
+  return text;
+}
+
+function collectEach(tree: ChunkTree, into: string[]): void {
+  if (tree === undefined) return;
+  collectEach(tree.left, into);
+  into.push(tree.text);
+  collectEach(tree.right, into);
 }
 
 /** The chunk that holds line `line` (from 0) of the tree's text, and the number of that line inside it (from 0). */

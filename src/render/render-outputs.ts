@@ -1,11 +1,12 @@
-import type { OutputSpec } from '../config/render-config.js';
+import type { OutputKind, OutputSpec, TemplateSource } from '../config/render-config.js';
 import { OutputIo, splitAtMarks } from './instance-io.js';
 import type { RenderFault } from './instance-result.js';
 import type { OutputPiece, Outputs, OutputTree } from './output-tree.js';
 import type { RenderSession } from './render-session.js';
+import type { OutputRun } from './render-state.js';
 import { faultOf, RenderFailure } from './template-fault.js';
 
-/** Runs every output template and puts the mounted groups in. Throws RenderFailure. */
+/** Brings every output template up to date and puts the mounted groups in. Throws RenderFailure. */
 export function renderOutputs(session: RenderSession): Outputs {
   const { config } = session.context.plan;
   const mounted = new Set<string>();
@@ -21,13 +22,20 @@ function renderOutput(session: RenderSession, spec: OutputSpec, mounted: Set<str
     mounted.add(content.group);
     return { kind: 'directory', spec, files: session.fileTree(name) };
   }
-  const io = new OutputIo(session, { input: () => undefined }, session.context.plan, kind);
+  const run = session.outputRun(name) ?? runTemplate(session, content.template, kind);
+  session.keepOutputRun(name, run);
+  run.mounted.forEach((group) => mounted.add(group));
+  return { kind: 'file', spec, pieces: piecesOf(session, run.text, run.mounted) };
+}
+
+function runTemplate(session: RenderSession, template: TemplateSource, kind: OutputKind): OutputRun {
+  const reads = new Set<string>();
+  const io = new OutputIo(session, { input: (key) => void reads.add(key) }, session.context.plan, kind);
   try {
-    const text = session.context.host.run(content.template, kind, {}, io);
-    io.mounted.forEach((group) => mounted.add(group));
-    return { kind: 'file', spec, pieces: piecesOf(session, text, io.mounted) };
+    const text = session.context.host.run(template, kind, {}, io);
+    return { text, mounted: io.mounted, reads: [...reads] };
   } catch (error) {
-    throw new RenderFailure([faultOf(error, session.context.host.compiledOf(content.template), undefined, undefined)]);
+    throw new RenderFailure([faultOf(error, session.context.host.compiledOf(template), undefined, undefined)]);
   }
 }
 

@@ -24,7 +24,7 @@ import type { Outputs } from './output-tree.js';
 import { type RenderPlan, waveOf } from './plan.js';
 import type { ProgressBuffer } from './progress.js';
 import { renderOutputs } from './render-outputs.js';
-import type { RenderState } from './render-state.js';
+import type { OutputRun, RenderState } from './render-state.js';
 import { faultOf, RenderFailure, RenderStopped } from './template-fault.js';
 
 export interface RenderContext {
@@ -63,6 +63,9 @@ export class RenderSession {
   readonly #snapshots: Map<string, ObjectSnapshot>;
   readonly #groups = new Map<string, GroupDraft>();
   readonly #files: Map<string, ChunkTree>;
+  readonly #outputRuns = new Map<string, OutputRun>();
+  /** Inputs that have changed since the base. */
+  readonly #touched = new Set<string>();
   readonly #pending: Set<string>[];
   /** By wave: keys whose winner has moved, with the winner that later waves were told of last. */
   readonly #unsettled: Map<string, Omit<WinnerChange, 'after'> & { readonly group: string }>[];
@@ -140,7 +143,7 @@ export class RenderSession {
   applyChanges(snapshot: ObjectSnapshot, changes: readonly StoreChange[]): void {
     this.#snapshots.set(snapshot.alias, snapshot);
     for (const change of changes) {
-      for (const key of inputsOfChange(change, snapshot.paths)) this.graph.touch(key);
+      for (const key of inputsOfChange(change, snapshot.paths)) this.#touch(key);
       this.#followSource(change);
     }
   }
@@ -318,6 +321,11 @@ export class RenderSession {
 
   #touchSelection(key: string): void {
     this.#changedSelections.add(key);
+    this.#touch(key);
+  }
+
+  #touch(key: string): void {
+    this.#touched.add(key);
     this.graph.touch(key);
   }
 
@@ -333,16 +341,43 @@ export class RenderSession {
     return this.base.groups.get(group) ?? EMPTY_GROUP;
   }
 
-  /** Renders the output templates, which run whole each time, and puts the files together. */
+  /** Puts the files together; of the output templates, those run that read something else than before. */
   outputs(): Outputs {
     this.context.progress.stage('outputs');
     return renderOutputs(this);
   }
 
+  /** The last run of an output's template, if it would write the same now. */
+  outputRun(output: string): OutputRun | undefined {
+    const run = this.base.outputRuns.get(output);
+    return run?.reads.some((key) => this.#touched.has(key)) === false ? run : undefined;
+  }
+
+  keepOutputRun(output: string, run: OutputRun): void {
+    this.#outputRuns.set(output, run);
+  }
+
+  /** Those of this session, and of the base those that still hold where this session made none. */
+  #allOutputRuns(): Map<string, OutputRun> {
+    const runs = new Map(this.#outputRuns);
+    for (const output of this.base.outputRuns.keys()) {
+      const held = runs.has(output) ? undefined : this.outputRun(output);
+      if (held !== undefined) runs.set(output, held);
+    }
+    return runs;
+  }
+
   toState(outputs: Outputs): RenderState {
     const groups = new Map(this.base.groups);
     for (const [name, draft] of this.#groups) groups.set(name, draft.toState());
-    return { generation: this.graph.toGeneration(), snapshots: this.#snapshots, groups, files: this.#files, outputs };
+    return {
+      generation: this.graph.toGeneration(),
+      snapshots: this.#snapshots,
+      groups,
+      files: this.#files,
+      outputs,
+      outputRuns: this.#allOutputRuns(),
+    };
   }
 }
 

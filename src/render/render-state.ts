@@ -16,6 +16,17 @@ export interface RenderState {
   /** Directory outputs: by output name, one chunk a file. */
   readonly files: ReadonlyMap<string, ChunkTree>;
   readonly outputs: Outputs;
+  /** By output: the last run of its template. */
+  readonly outputRuns: ReadonlyMap<string, OutputRun>;
+}
+
+/** What an output's own template wrote; it runs again only when something that it read has changed. */
+export interface OutputRun {
+  /** With a mark at the place of each mounted group. */
+  readonly text: string;
+  readonly mounted: readonly string[];
+  /** Keys of the inputs that it read. */
+  readonly reads: readonly string[];
 }
 
 export function emptyState(): RenderState {
@@ -25,5 +36,6 @@ export function emptyState(): RenderState {
     groups: new Map(),
     files: new Map(),
     outputs: new Map(),
+    outputRuns: new Map(),
   };
 }
