@@ -1,4 +1,5 @@
 import { RenderThread } from '../src/render/render-thread.js';
+import type { ObjectChange } from '../src/render/protocol.js';
 import type { Renderer } from '../src/render/renderer.js';
 import { type PlainFile, plainStore, type PlainStore, renderPlain } from './baseline.js';
 import { cluster, ingress, placeOf } from './data.js';
@@ -17,6 +18,8 @@ import { allEqual, atLeast, atMost, reported, type Row } from './table.js';
 const SIZE = 3_000;
 /** Runs of both sides before anything counts. */
 const WARM_UP = 8;
+/** Changes in a row, of which the median counts, for one run of baseline A: that one clears what the processor had cached. */
+const CHANGES_PER_PAIR = 5;
 
 /** Cold render of 3,000 Ingresses against baseline A, and on a thread that has just started. */
 export async function coldRows(): Promise<readonly Row[]> {
@@ -104,26 +107,30 @@ function changeTimes(world: TemplateWorld): { engine: number[]; plain: number[] 
   reconcile(renderer);
   const engine: number[] = [];
   const plain: number[] = [];
+  let files: readonly PlainFile[] = [];
   for (let round = 0; round < WARM_UP + 40; round++) {
-    const changes = changesOf([ingress(placeOf((round * 71) % SIZE), round + 1)]);
-    let files: readonly PlainFile[] = [];
-    collectGarbage();
-    const engineMs = timed(() => {
-      renderer.stores.apply(changes);
-      const reply = reconcile(renderer);
-      files = renderer.files(reply.render);
-      renderer.release(reply.render);
+    const times = Array.from({ length: CHANGES_PER_PAIR }, (_, at) => {
+      const number = round * CHANGES_PER_PAIR + at;
+      const changes = changesOf([ingress(placeOf((number * 71) % SIZE), number + 1)]);
+      return timed(() => (files = filesAfter(renderer, changes)));
     });
     const stores = plainStoresOf(world, renderer);
     let plainFiles: readonly PlainFile[] = [];
-    collectGarbage();
     const plainMs = timed(() => (plainFiles = renderPlain(world.host, world.plan, stores)));
     assertEqual(files, plainFiles);
     if (round < WARM_UP) continue;
-    engine.push(engineMs);
+    engine.push(median(times));
     plain.push(plainMs);
   }
   return { engine, plain };
+}
+
+function filesAfter(renderer: Renderer, changes: readonly ObjectChange[]): readonly PlainFile[] {
+  renderer.stores.apply(changes);
+  const { render } = reconcile(renderer);
+  const files = renderer.files(render);
+  renderer.release(render);
+  return files;
 }
 
 function plainStoresOf(world: TemplateWorld, renderer: Renderer): ReadonlyMap<string, PlainStore> {
