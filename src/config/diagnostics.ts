@@ -9,6 +9,9 @@ interface Place {
   readonly column: number;
 }
 
+/** More than anybody reads; a generated document that is wrong all over has to end somewhere. */
+export const MAX_MISTAKES = 200;
+
 /** Collects mistakes of one document, each with the place of the field in it. */
 export class Diagnostics {
   readonly list: ConfigDiagnostic[] = [];
@@ -23,22 +26,29 @@ export class Diagnostics {
 
   /** From now on, what may only follow from a mistake that is told already is left out. */
   settle(): void {
-    this.#settled = this.#told;
+    this.#settled = [...this.#settled, ...this.#told];
     this.#told = [];
   }
 
   /** A mistake in the value of a field, or where the field should be when it is missing. */
   add(path: FieldPath, message: string): void {
-    this.#push(path, message, this.#nearest(path).value);
+    this.#push(path, message, 'value');
   }
 
   /** A mistake in the name of a field. */
   addToName(path: FieldPath, message: string): void {
-    this.#push(path, message, this.#nearest(path).key);
+    this.#push(path, message, 'key');
   }
 
-  addAt(offset: number, message: string): void {
-    this.list.push({ file: this.file, ...this.#placeAt(offset), field: '', message });
+  /** A mistake whose place is known better than its path tells. Where the value is not `lost`, nothing follows from it. */
+  addAt(offset: number, path: FieldPath, message: string, lost: boolean): void {
+    if (this.isFull) return;
+    if (lost) this.#told.push(path);
+    this.#list(offset, path, message);
+  }
+
+  get isFull(): boolean {
+    return this.list.length >= MAX_MISTAKES;
   }
 
   /** The scalar at a path, for the place of a template in the file. */
@@ -51,9 +61,13 @@ export class Diagnostics {
     return this.#placeAt(node.range?.[0] ?? 0).line;
   }
 
-  #push(path: FieldPath, message: string, offset: number): void {
-    if (this.#settled.some((told) => isRelated(told, path))) return;
+  #push(path: FieldPath, message: string, end: 'key' | 'value'): void {
+    if (this.isFull || this.#settled.some((told) => isRelated(told, path))) return;
     this.#told.push(path);
+    this.#list(this.#nearest(path)[end], path, message);
+  }
+
+  #list(offset: number, path: FieldPath, message: string): void {
     this.list.push({ file: this.file, ...this.#placeAt(offset), field: fieldName(path), message });
   }
 
@@ -113,14 +127,19 @@ function fieldName(path: FieldPath): string {
 
 /** `; did you mean "x"?`, or the choices when they are few; '' when nothing helps. */
 export function hintFor(wrong: string, choices: Iterable<string>): string {
-  const names = [...choices];
+  // What a terminal would act on is no help.
+  const names = [...choices].filter((name) => /^[\x20-\x7e]+$/.test(name));
   const near = nearest(wrong, names);
   if (near !== undefined) return `; did you mean "${near}"?`;
   return names.length > 0 && names.length <= 12 ? `; expected one of ${names.join(', ')}` : '';
 }
 
+/** Longer than any valid name; the edit distance costs the product of both lengths. */
+const LONGEST_NAME = 100;
+
 /** The name that was probably meant; undefined when none is near. */
 export function nearest(wrong: string, names: readonly string[]): string | undefined {
+  if (wrong.length > LONGEST_NAME) return undefined;
   const [best] = names
     .map((name) => ({ name, steps: distance(wrong.toLowerCase(), name.toLowerCase()) }))
     .sort((a, b) => a.steps - b.steps);

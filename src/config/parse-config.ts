@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { LineCounter, parseAllDocuments, type Document } from 'yaml';
+import type { LineCounter } from 'yaml';
 import { crossCheck, namesIn } from './cross-checks.js';
 import { Diagnostics, type FieldPath } from './diagnostics.js';
 import { parseRepairing } from './parse-repairing.js';
@@ -11,6 +11,8 @@ import {
   type TemplateSource,
 } from './render-config.js';
 import { type ConfigDocument, type RawTemplate, shown } from './schema.js';
+import { parseYamlText, type SyntaxMistake } from './yaml-text.js';
+import { readYamlValue } from './yaml-value.js';
 
 /** Text of a template file beside the document, or why it can't be used. */
 export type ReadTemplate = (name: string) => { readonly text: string } | { readonly problem: string };
@@ -31,15 +33,12 @@ export function parseConfig(
   readTemplate: ReadTemplate,
   checkTemplate: CheckTemplate = () => [],
 ): RenderConfig {
-  const lines = new LineCounter();
-  const [document, second] = parseAllDocuments(text, { lineCounter: lines, uniqueKeys: true, prettyErrors: false });
-  if (document === undefined || !('contents' in document)) throw emptyFile(file);
-  const diagnostics = new Diagnostics(file, document, lines);
-  for (const { pos, message } of document.errors) diagnostics.addAt(pos[0], `is no valid YAML: ${message}`);
-  if (second !== undefined)
-    diagnostics.addAt(second.range[0], 'a second document; a RenderConfig stands alone in its file');
-  throwAny(diagnostics.list);
-  const root = plainValue(document, diagnostics);
+  const yaml = parseYamlText(text);
+  if (yaml.kind === 'broken') throw brokenFile(file, yaml.mistakes, yaml.lines);
+  const diagnostics = new Diagnostics(file, yaml.document, yaml.lines);
+  const { value: root, mistakes } = readYamlValue(yaml.document);
+  for (const { offset, path, message, lost } of mistakes) diagnostics.addAt(offset, path, message, lost);
+  diagnostics.settle();
   refuseProto(root, diagnostics);
   const config = parseRepairing(root, diagnostics);
   if (config === undefined) throw sortedError(diagnostics.list);
@@ -51,9 +50,13 @@ export function parseConfig(
   return loaded;
 }
 
-function emptyFile(file: string): ConfigError {
-  const message = 'the file is empty; a RenderConfig document is expected';
-  return new ConfigError([{ file, line: 1, column: 1, field: '', message }]);
+function brokenFile(file: string, mistakes: readonly SyntaxMistake[], lines: LineCounter): ConfigError {
+  return sortedError(
+    mistakes.map(({ offset, message }) => {
+      const { line, col } = lines.linePos(offset);
+      return { file, line: Math.max(1, line), column: Math.max(1, col), field: '', message };
+    }),
+  );
 }
 
 function throwAny(list: readonly ConfigDiagnostic[]): void {
@@ -64,15 +67,6 @@ function sortedError(list: readonly ConfigDiagnostic[]): ConfigError {
   const byPlace = (a: ConfigDiagnostic, b: ConfigDiagnostic): number => a.line - b.line || a.column - b.column;
   const files = [...new Set(list.map(({ file }) => file))];
   return new ConfigError(files.flatMap((file) => list.filter((entry) => entry.file === file).sort(byPlace)));
-}
-
-function plainValue(document: Document, diagnostics: Diagnostics): unknown {
-  try {
-    return document.toJS({ maxAliasCount: 100 });
-  } catch (error) {
-    diagnostics.addAt(0, `can't be resolved: ${error instanceof Error ? error.message : String(error)}`);
-    throw new ConfigError(diagnostics.list);
-  }
 }
 
 /** zod passes over this name, and a resource or component that is not seen must not be lost silently. */

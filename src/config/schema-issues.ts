@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { type Diagnostics, type FieldPath, hintFor, nearest } from './diagnostics.js';
+import { type Diagnostics, type FieldPath, hintFor, MAX_MISTAKES, nearest } from './diagnostics.js';
 import { shown } from './schema.js';
 
 type Issue = z.core.$ZodIssue;
@@ -17,7 +17,7 @@ export function reportIssues(
     if (misspelt.has(keyOf(path)) && valueAt(root, path) === undefined) continue;
     switch (issue.code) {
       case 'unrecognized_keys':
-        for (const key of issue.keys)
+        for (const key of issue.keys.slice(0, MAX_MISTAKES))
           diagnostics.addToName([...path, key], `there is no such field${hintFor(key, fieldsAt(path))}`);
         break;
       case 'invalid_key':
