@@ -1,6 +1,7 @@
 import type { TemplateCompartment } from '../../src/template/compartment.js';
 import { type FuzzConfig, randomConfig, renderConfigOf } from './fuzz-config.js';
-import { Difference, History } from './history.js';
+import { Difference } from './comparison.js';
+import { History } from './history.js';
 import { Random } from './random.js';
 import { type RecordingContext, recordingContext } from './recording-host.js';
 import { randomSteps, type Step } from './steps.js';

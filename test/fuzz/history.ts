@@ -5,11 +5,11 @@ import { flatFiles } from '../../src/render/output-tree.js';
 import type { ObjectChange, ReconcileReply, StoredQuarantine } from '../../src/render/protocol.js';
 import { Renderer } from '../../src/render/renderer.js';
 import { Reviewer } from '../../src/render/reviewer.js';
+import { Comparison, Difference, eventText, fileText, resultText } from './comparison.js';
 import type { FuzzConfig } from './fuzz-config.js';
-import type { NaiveFile } from './naive-files.js';
 import { type Edit, Oracle } from './oracle.js';
 import type { RecordingContext } from './recording-host.js';
-import { difference, printable, stateDifference } from './same-state.js';
+import { stateDifference } from './same-state.js';
 import { describeStep, type Put, type Step } from './steps.js';
 import type { Tally } from './tally.js';
 import { ALIASES, type FuzzObject, objectOf, type Place, placeKey, randomSpec, textOf } from './world.js';
@@ -20,16 +20,13 @@ const JOURNAL_LENGTH = 64;
 /** Checks in one cycle, as DESIGN 9 has it. */
 const MAX_CHECKS = 16;
 
-/** The engine and the answer key did not agree. */
-export class Difference extends Error {}
-
 /** One history: every step is done to the engine and to the answer key, and what they say is compared. Throws Difference. */
 export class History {
   readonly #oracle: Oracle;
   #renderer: Renderer;
   #reviewer: Reviewer;
   #saved: StoredQuarantine = { entries: [] };
-  readonly #digests = new Map<string, string>();
+  readonly #compare = new Comparison();
   #noise = 0;
 
   constructor(
@@ -181,8 +178,9 @@ export class History {
     const { value: reply, runs } = host.during(() => this.#renderer.reconcile(undefined));
     host.onRun = () => undefined;
     const expected = this.#oracle.reconcile(stopAfter);
-    this.#same('kind of reply', reply.kind, expected.kind);
-    this.#sameRuns(runs, expected.attempts);
+    this.#compare.same('kind of reply', reply.kind, expected.kind);
+    this.tally.executions += expected.attempts.length;
+    this.#compare.runs(runs, expected.attempts);
     this.#compareQuarantine();
     if (reply.kind !== 'rendered' || expected.kind !== 'rendered') {
       this.tally.seen[reply.kind === 'failed' ? 'failed' : 'stopped']++;
@@ -190,12 +188,12 @@ export class History {
     }
     this.tally.commits++;
     this.tally.seen[reply.cold ? 'cold' : 'warm']++;
-    this.#same('cold', reply.cold, expected.cold);
-    this.#same('number of executed instances', reply.executed, expected.executed.length);
-    this.#same('events', reply.events.map(eventText).sort().join('\n'), expected.events.join('\n'));
-    this.#compareFiles(this.#renderer.files(reply.render), expected.files, reply.digest);
+    this.#compare.same('cold', reply.cold, expected.cold);
+    this.#compare.same('number of executed instances', reply.executed, expected.executed.length);
+    this.#compare.same('events', reply.events.map(eventText).sort().join('\n'), expected.events.join('\n'));
+    this.#compare.files(this.#renderer.files(reply.render), expected.files, reply.digest);
     const acceptedFiles = this.#oracle.accepted?.files;
-    if (reply.unchanged) this.#same('unchanged outputs', fileText(acceptedFiles), fileText(expected.files));
+    if (reply.unchanged) this.#compare.same('unchanged outputs', fileText(acceptedFiles), fileText(expected.files));
     return reply;
   }
 
@@ -206,7 +204,7 @@ export class History {
     const held = [...this.#oracle.held].map(
       ([key, { accepted }]) => `${key} ${accepted === undefined ? 'out' : 'old'}`,
     );
-    this.#same('quarantine', got.sort().join(), held.sort().join());
+    this.#compare.same('quarantine', got.sort().join(), held.sort().join());
     held.forEach((text) => this.tally.seen[text.endsWith('old') ? 'servedOld' : 'leftOut']++);
   }
 
@@ -219,10 +217,10 @@ export class History {
       const [component, source, namespace, name] = instance;
       const value = nodeByKey(state.generation, engineKey({ component, source, namespace, name }))?.value as
         InstanceResult | undefined;
-      this.#same(`result of ${instance.join(' ')}`, resultText(value), resultText(result as InstanceResult));
+      this.#compare.same(`result of ${instance.join(' ')}`, resultText(value), resultText(result as InstanceResult));
     }
     const queries = state.generation.nodes.count((node) => node?.kind === 'query');
-    this.#same('number of instances', queries, results.length);
+    this.#compare.same('number of instances', queries, results.length);
   }
 
   /** The same engine on the final state alone. */
@@ -241,7 +239,7 @@ export class History {
     cold.accept(reply.render);
     if (this.#renderer.accepted === undefined || cold.accepted === undefined)
       throw new Difference('nothing is accepted');
-    this.#compareFiles(this.#renderer.acceptedFiles(), cold.acceptedFiles(), undefined);
+    this.#compare.files(this.#renderer.acceptedFiles(), cold.acceptedFiles(), undefined);
     const different = stateDifference(this.#renderer.accepted, cold.accepted);
     if (different !== undefined) throw new Difference(`warm and cold ${different}`);
   }
@@ -254,8 +252,8 @@ export class History {
     const rendered = changes.flatMap((change) => this.#reviewOne(ledger, change));
     this.#combine(rendered);
     rendered.forEach(({ render }) => this.#reviewer.release(render));
-    this.#same('accepted root after a review', this.#renderer.accepted, before);
-    this.#same('accepted files after a review', fileText(this.#renderer.acceptedFiles()), files);
+    this.#compare.same('accepted root after a review', this.#renderer.accepted, before);
+    this.#compare.same('accepted files after a review', fileText(this.#renderer.acceptedFiles()), files);
   }
 
   #reviewOne(ledger: readonly Edit[], change: Edit): Reviewed[] {
@@ -269,32 +267,30 @@ export class History {
     const expected = this.#oracle.review(ledger, change);
     const { render: reply } = value;
     this.tally.reviews++;
-    this.#same('kind of review', reply.kind, expected.kind);
-    this.#sameRuns(runs, expected.attempts);
+    this.#compare.same('kind of review', reply.kind, expected.kind);
+    this.tally.executions += expected.attempts.length;
+    this.#compare.runs(runs, expected.attempts);
     if (expected.kind === 'cold' || !('executed' in reply)) return [];
-    this.#same('executed by the review', reply.executed, expected.executed.length);
+    this.#compare.same('executed by the review', reply.executed, expected.executed.length);
     if (reply.kind === 'fault' && expected.kind === 'fault') {
       this.tally.seen.reviewFaults++;
       const objects = reply.faults.flatMap(({ object }) =>
         object ? `${object.alias} ${object.namespace} ${object.name}` : [],
       );
-      this.#same('objects at fault', [...objects].sort().join(), [...expected.objects].sort().join());
+      this.#compare.same('objects at fault', [...objects].sort().join(), [...expected.objects].sort().join());
     }
     if (reply.kind !== 'rendered' || expected.kind !== 'rendered') return [];
-    this.#same('warnings', [...reply.warnings].sort().join('\n'), expected.warnings.join('\n'));
+    this.#compare.same('warnings', [...reply.warnings].sort().join('\n'), expected.warnings.join('\n'));
     this.tally.seen.warnings += expected.warnings.length;
     this.tally.seen.takeovers += expected.warnings.filter((text) => text.includes('takes over')).length;
-    this.#compareFiles(this.#renderer.files(reply.render), expected.files, reply.digest);
+    this.#compare.files(this.#renderer.files(reply.render), expected.files, reply.digest);
     if (reply.unchanged) {
       this.tally.seen.unchanged++;
-      this.#same('unchanged by the review', fileText(this.#oracle.accepted?.files), fileText(expected.files));
-    } else if (expected.quiet && this.#outputsReadNothing(expected.files))
+      this.#compare.same('unchanged by the review', fileText(this.#oracle.accepted?.files), fileText(expected.files));
+    } else if (expected.quiet && fileText(expected.files) === fileText(this.#oracle.accepted?.files)) {
       throw new Difference('unchanged outputs count as changed');
+    }
     return [{ render: reply.render, ledger: expected.ledger, change }];
-  }
-
-  #outputsReadNothing(files: readonly NaiveFile[]): boolean {
-    return fileText(files) === fileText(this.#oracle.accepted?.files);
   }
 
   #combine(rendered: readonly Reviewed[]): void {
@@ -308,32 +304,8 @@ export class History {
       ...members.flatMap(({ ledger }) => ledger),
       ...members.map(({ change }) => change),
     ]);
-    this.#compareFiles(this.#renderer.files(combined.render), expected ?? [], combined.digest);
+    this.#compare.files(this.#renderer.files(combined.render), expected ?? [], combined.digest);
     this.#reviewer.release(combined.render);
-  }
-
-  // --- Comparisons
-
-  #sameRuns(got: readonly string[], expected: readonly string[]): void {
-    this.tally.executions += expected.length;
-    this.#same('runs of instances', [...got].sort().join('\n'), [...expected].sort().join('\n'));
-  }
-
-  #compareFiles(got: readonly NaiveFile[], expected: readonly NaiveFile[], digest: string | undefined): void {
-    const byName = (files: readonly NaiveFile[]): Map<string, string> =>
-      new Map(files.map(({ name, text }) => [name, text]));
-    const different = difference('outputs', byName(got), byName(expected));
-    if (different !== undefined) throw new Difference(different);
-    this.#same('order of files', got.map(({ name }) => name).join(), expected.map(({ name }) => name).join());
-    if (digest === undefined) return;
-    const text = fileText(expected);
-    this.#same('files of one digest', this.#digests.get(digest) ?? text, text);
-    this.#digests.set(digest, text);
-  }
-
-  #same(what: string, got: unknown, expected: unknown): void {
-    if (got === expected) return;
-    throw new Difference(`${what}:\n  got      ${printable(String(got))}\n  expected ${printable(String(expected))}`);
   }
 }
 
@@ -346,27 +318,4 @@ interface Reviewed {
 
 function editOf({ place, spec }: Put): Edit {
   return { place, object: spec === undefined ? undefined : objectOf(place, spec) };
-}
-
-function eventText({
-  alias,
-  namespace,
-  name,
-  type,
-  reason,
-  message,
-}: Extract<ReconcileReply, { kind: 'rendered' }>['events'][0]): string {
-  return `${alias} ${namespace} ${name} ${type} ${reason} ${message}`;
-}
-
-function resultText(result: InstanceResult | undefined): string {
-  return JSON.stringify(result && [result.text, list(result.uniques), list(result.publications), result.events]);
-}
-
-function list(contributions: InstanceResult['uniques']): string[][] {
-  return contributions.map(({ cell, key, rank, text }) => [cell, key, rank, text]);
-}
-
-function fileText(files: readonly NaiveFile[] | undefined): string {
-  return (files ?? []).map(({ name, text }) => `== ${name}\n${text}`).join('');
 }

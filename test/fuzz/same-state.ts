@@ -1,5 +1,5 @@
 import type { Generation, GraphNode } from '../../src/graph/generation.js';
-import { type ChunkTree, collectText } from '../../src/render/chunk-tree.js';
+import type { ChunkTree } from '../../src/render/chunk-tree.js';
 import type { ContributionIndex } from '../../src/render/contribution-index.js';
 import type { GroupState } from '../../src/render/group-state.js';
 import type { RenderState } from '../../src/render/render-state.js';
@@ -78,10 +78,4 @@ function filesOf({ files }: RenderState): Map<string, string> {
 function chunksOf(tree: ChunkTree): [key: string, text: string, owner: string][] {
   if (tree === undefined) return [];
   return [...chunksOf(tree.left), [tree.key, tree.text, tree.owner], ...chunksOf(tree.right)];
-}
-
-export function textOfTree(tree: ChunkTree): string {
-  const texts: string[] = [];
-  collectText(tree, texts);
-  return texts.join('');
 }

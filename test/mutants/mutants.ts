@@ -67,9 +67,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     what: 'an aborted render moves the cursors of the committed one',
     file: 'render/renderer.js',
-    find: 'const { session, cold } = this.#openSession();',
-    replace:
-      'const { session, cold } = this.#openSession(); if (this.#newest) this.#newest = { ...this.#newest, cursors };',
+    find: '} = this.#openSession();',
+    replace: '} = this.#openSession(); if (this.#newest) this.#newest = { ...this.#newest, cursors };',
   },
   {
     what: 'only the first two observers of an input are marked',
@@ -136,5 +135,11 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'render/quarantine.js',
     find: 'isNoWayOut ? undefined : entry.accepted',
     replace: 'entry.accepted',
+  },
+  {
+    what: 'a change calls its object back from quarantine with every render until one is committed',
+    file: 'render/renderer.js',
+    find: 'this.#looked = this.stores.cursors();\n        if (',
+    replace: 'this.#looked = this.#newest?.cursors;\n        if (',
   },
 ];
