@@ -38,6 +38,8 @@ export interface QuarantineRecord extends QuarantineEntry {
   readonly accepted: string | undefined;
   /** SHA-256 of the refused revision: another revision is given a try. */
   readonly refused: string;
+  /** Keys of what its instances read: a change of one of them gives it another try, after a restart too. */
+  readonly reads: readonly string[];
 }
 
 export interface RenderTimes {

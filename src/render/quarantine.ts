@@ -119,6 +119,7 @@ export class Quarantine {
       ...toEntry(held),
       accepted: held.accepted === undefined ? undefined : JSON.stringify(held.accepted),
       refused: held.refused,
+      reads: held.reads,
     }));
   }
 }

@@ -331,7 +331,7 @@ export class Renderer {
       const current = this.stores.find(record.alias, record.namespace, record.name);
       if (current === undefined || contentHash(current) !== record.refused) continue;
       const accepted = record.accepted === undefined ? undefined : this.stores.parse(record.alias, record.accepted);
-      this.quarantine.put({ ...record, current, accepted, reads: [] });
+      this.quarantine.put({ ...record, current, accepted });
     }
   }
 

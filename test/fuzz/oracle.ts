@@ -92,7 +92,9 @@ export class Oracle {
     this.#gap = false;
     this.#news = { changes: [], gap: false };
     const kept = this.#saved.filter(({ place, refused }) => refused !== undefined && same(this.find(place), refused));
-    this.held = new Map(kept.map((held) => [placeKey(held.place), { ...held, reads: [] }]));
+    this.held = new Map(
+      kept.map((held) => [placeKey(held.place), { ...held, reads: held.reads.map((read) => ({ ...read })) }]),
+    );
   }
 
   // --- Reconcile
