@@ -1,5 +1,7 @@
-import { List, Map as ImmutableMap } from 'immutable';
+import { List } from 'immutable';
 import type { IdSet } from './id-set.js';
+import { KeyMap } from './key-map.js';
+import { PagedList } from './paged-list.js';
 
 export type NodeId = number;
 
@@ -20,16 +22,16 @@ export interface GraphNode {
 /** One committed state of the graph, persistent: older generations stay readable while somebody holds them. */
 export interface Generation {
   readonly number: number;
-  readonly nodes: List<GraphNode | undefined>;
-  readonly ids: ImmutableMap<string, NodeId>;
+  readonly nodes: PagedList<GraphNode>;
+  readonly ids: KeyMap;
   /** Numbers of retired nodes, to be given out again. */
   readonly free: List<NodeId>;
 }
 
 export const EMPTY_GENERATION: Generation = {
   number: 0,
-  nodes: List<GraphNode | undefined>(),
-  ids: ImmutableMap<string, NodeId>(),
+  nodes: PagedList.empty(),
+  ids: KeyMap.EMPTY,
   free: List<NodeId>(),
 };
 

@@ -16,6 +16,15 @@ export function withId(ids: IdSet, id: number): IdSet {
   return ids.length < LARGEST_ARRAY ? [...ids, id] : ImmutableSet([...ids, id]);
 }
 
+/** A large set that `withId` and `withoutId` change in place until it is settled: for one that many are added to in a row. */
+export function unsettled(ids: IdSet): IdSet {
+  return ImmutableSet.isSet(ids) ? ids.asMutable() : ids;
+}
+
+export function settled(ids: IdSet): IdSet {
+  return ImmutableSet.isSet(ids) ? ids.asImmutable() : ids;
+}
+
 export function withoutId(ids: IdSet, id: number): IdSet {
   if (!ImmutableSet.isSet(ids)) return ids.includes(id) ? ids.filter((held) => held !== id) : ids;
   const smaller = ids.delete(id);

@@ -1,4 +1,4 @@
-import { EMPTY_IDS, sizeOf, withId, withoutId } from './id-set.js';
+import { EMPTY_IDS, settled, sizeOf, unsettled, withId, withoutId } from './id-set.js';
 import type { Generation, GraphNode, NodeId } from './generation.js';
 
 /** What a running query may read; every read becomes an edge of its frame. */
@@ -36,6 +36,9 @@ export interface Evaluation {
 /** `dirty`: a dependency has changed, so it runs. `check`: a dependency may have; its frame is verified first. */
 type Mark = 'dirty' | 'check';
 
+/** A node as this session has written it, to be changed in place until the session commits. */
+type OwnNode = { -readonly [Field in keyof GraphNode]: GraphNode[Field] };
+
 const NO_READS: readonly string[] = [];
 
 /**
@@ -46,12 +49,13 @@ export class GraphSession {
   readonly counters: SessionCounters = { executed: 0, verified: 0, cutOff: 0, retired: 0, edgesWalked: 0 };
   /** Keys that the last failed evaluation had read up to its throw, those of failed dependencies too: what may mend it. */
   failedReads: readonly string[] = NO_READS;
-  readonly #written = new Map<NodeId, GraphNode | undefined>();
+  readonly #written = new Map<NodeId, OwnNode | undefined>();
   readonly #ids = new Map<string, NodeId | undefined>();
   readonly #marks = new Map<NodeId, Mark>();
   readonly #running = new Set<NodeId>();
   /** Nodes without observers, to be removed unless the run that goes on comes to depend on them. */
   readonly #orphans: NodeId[] = [];
+  #isCommitted = false;
   #taken = 0;
   #freed: NodeId[] = [];
   #next: NodeId;
@@ -111,23 +115,22 @@ export class GraphSession {
     this.#sweep();
   }
 
-  /** The next generation. Throws when a query is still marked: a graph with stale values is never published. */
+  /**
+   * The next generation; the session can only be read from then on. Throws when a query is still marked: a graph with stale
+   * values is never published.
+   */
   toGeneration(): Generation {
     if (this.#marks.size > 0) {
       const stale = [...this.#marks.keys()].slice(0, 3).map((id) => this.#node(id).key);
       throw new Error(`graph: ${this.#marks.size} queries were left unevaluated, among them ${stale.join(', ')}`);
     }
     const { base } = this;
+    this.#isCommitted = true;
+    for (const node of this.#written.values()) if (node !== undefined) node.observers = settled(node.observers);
     return {
       number: base.number + 1,
-      nodes: base.nodes.withMutations((nodes) => {
-        for (const [id, node] of this.#written) nodes.set(id, node);
-      }),
-      ids: base.ids.withMutations((ids) => {
-        for (const [key, id] of this.#ids)
-          if (id === undefined) ids.delete(key);
-          else ids.set(key, id);
-      }),
+      nodes: base.nodes.with(this.#written),
+      ids: base.ids.with(this.#ids),
       free: base.free.skipLast(this.#taken).concat(this.#freed),
     };
   }
@@ -223,22 +226,20 @@ export class GraphSession {
   }
 
   #observe(dependency: NodeId, observer: NodeId): void {
-    const node = this.#node(dependency);
-    this.#written.set(dependency, { ...node, observers: withId(node.observers, observer) });
+    const node = this.#own(dependency);
+    node.observers = unsettled(withId(node.observers, observer));
   }
 
   #unobserve(dependency: NodeId, observer: NodeId): void {
-    const node = this.#node(dependency);
-    const observers = withoutId(node.observers, observer);
-    this.#written.set(dependency, { ...node, observers });
-    if (sizeOf(observers) === 0) this.#orphans.push(dependency);
+    const node = this.#own(dependency);
+    node.observers = withoutId(node.observers, observer);
+    if (sizeOf(node.observers) === 0) this.#orphans.push(dependency);
   }
 
   #setRoot(key: string, root: boolean): void {
     const id = this.#idOf(key);
     if (id === undefined) return;
-    const node = this.#node(id);
-    if (node.root !== root) this.#written.set(id, { ...node, root });
+    if (this.#node(id).root !== root) this.#own(id).root = root;
     if (!root) this.#orphans.push(id);
   }
 
@@ -268,13 +269,26 @@ export class GraphSession {
   }
 
   #idOf(key: string): NodeId | undefined {
-    return this.#ids.has(key) ? this.#ids.get(key) : this.base.ids.get(key);
+    const own = this.#ids.get(key);
+    if (own !== undefined) return own;
+    return this.#ids.has(key) ? undefined : this.base.ids.get(key);
   }
 
   #node(id: NodeId): GraphNode {
-    const node = this.#written.has(id) ? this.#written.get(id) : this.base.nodes.get(id);
+    const own = this.#written.get(id);
+    if (own !== undefined) return own;
+    const node = this.#written.has(id) ? undefined : this.base.nodes.get(id);
     if (node === undefined) throw new Error(`graph: node ${id} is referred to but not there`);
     return node;
+  }
+
+  #own(id: NodeId): OwnNode {
+    if (this.#isCommitted) throw new Error('graph: the session has been committed, its nodes are shared');
+    const held = this.#written.get(id);
+    if (held !== undefined) return held;
+    const own = { ...this.#node(id) };
+    this.#written.set(id, own);
+    return own;
   }
 
   #nodeByKey(key: string): GraphNode | undefined {
