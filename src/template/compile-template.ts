@@ -33,10 +33,17 @@ const CALL_PARAMETERS = ['item', 'source', 'props', 'renderSubject', 'args'] as 
  */
 export function compileTemplate(source: TemplateSource, bound: readonly string[]): CompiledTemplate {
   const parts = parseTemplate(source);
-  const program = programOf(parts, bound, false, source);
-  refuseForbidden(source, program);
-  refuseMarks(source, program);
-  return { source, program, tracedProgram: programOf(parts, bound, true, source), tags: parts.map(tagOf) };
+  const plain = programOf(parts, bound, false, source);
+  refuseForbidden(source, plain);
+  refuseMarks(source, plain);
+  const traced = programOf(parts, bound, true, source);
+  return { source, program: plain.text, tracedProgram: traced.text, tags: parts.map(tagOf) };
+}
+
+interface Program {
+  readonly text: string;
+  /** Where in the text the code of each tag begins. */
+  readonly codes: readonly { readonly at: number; readonly part: TemplatePart & { readonly code: string } }[];
 }
 
 function tagOf(part: TemplatePart): TemplateTag {
@@ -48,33 +55,34 @@ function programOf(
   bound: readonly string[],
   traced: boolean,
   source: TemplateSource,
-): string {
+): Program {
   const names = [...new Set(bound)].join(',');
-  let program = `(function(__b){"use strict";const {__w,__s,__t,${names}}=__b;return function({${CALL_PARAMETERS.join(',')}}){let __o="";`;
+  let text = `(function(__b){"use strict";const {__w,__s,__t,${names}}=__b;return function({${CALL_PARAMETERS.join(',')}}){let __o="";`;
   let line = 1;
+  const codes: { at: number; part: TemplatePart & { readonly code: string } }[] = [];
   parts.forEach((part, tag) => {
-    program += '\n'.repeat(Math.max(0, part.line - line));
+    text += '\n'.repeat(Math.max(0, part.line - line));
     line = Math.max(line, part.line);
-    const code = statement(part, tag, traced);
-    program += code;
-    line += newlines(code);
+    const [before, code, after] = statement(part, tag, traced);
+    if (part.kind !== 'text') codes.push({ at: text.length + before.length, part });
+    text += before + code + after;
+    line += newlines(code + after);
   });
-  return `${program}\nreturn __o;};})\n//# sourceURL=template:${encodeURIComponent(source.name)}`;
+  return { text: `${text}\nreturn __o;};})\n//# sourceURL=template:${encodeURIComponent(source.name)}`, codes };
 }
 
-function statement(part: TemplatePart, tag: number, traced: boolean): string {
+type Statement = readonly [before: string, code: string, after: string];
+
+function statement(part: TemplatePart, tag: number, traced: boolean): Statement {
+  if (part.kind === 'text')
+    return traced ? [`__o+=__t(${tag},`, literal(part.text), ');'] : ['__o+=', literal(part.text), ';'];
   // A line break, only where a comment at the end of the code would swallow what follows: the lines are counted.
-  const end = part.kind !== 'text' && /\/\/[^\n]*$/.test(part.code) ? '\n' : '';
-  switch (part.kind) {
-    case 'text':
-      return traced ? `__o+=__t(${tag},${literal(part.text)});` : `__o+=${literal(part.text)};`;
-    case 'word':
-      return traced ? `__o+=__t(${tag},__w((${part.code}${end}),${tag}));` : `__o+=__w((${part.code}${end}),${tag});`;
-    case 'raw':
-      return traced ? `__o+=__t(${tag},__s((${part.code}${end}),${tag}));` : `__o+=__s((${part.code}${end}),${tag});`;
-    case 'code':
-      return `${part.code}${end};`;
-  }
+  const end = /\/\/[^\n]*$/.test(part.code) ? '\n' : '';
+  if (part.kind === 'code') return ['', part.code, `${end};`];
+  const write = part.kind === 'word' ? '__w' : '__s';
+  return traced
+    ? [`__o+=__t(${tag},${write}((`, part.code, `${end}),${tag}));`]
+    : [`__o+=${write}((`, part.code, `${end}),${tag});`];
 }
 
 function newlines(text: string): number {
@@ -97,38 +105,34 @@ const FORBIDDEN: Readonly<Record<string, string>> = {
 };
 
 /** Async code, generators and imports are refused: nothing may outlive the call or run where no timeout reaches it. */
-function refuseForbidden(source: TemplateSource, program: string): void {
-  let tree: Node;
-  try {
-    tree = parse(program, { ecmaVersion: 2022, sourceType: 'script', locations: true });
-  } catch (error) {
-    const { loc, message } = error as SyntaxError & { loc?: { line: number; column: number } };
-    throw compileError(source, loc?.line ?? 1, loc?.column ?? 0, message.replace(/ \(\d+:\d+\)$/, ''));
-  }
-  visit(tree, (node) => {
-    const { async, generator, loc } = node as Node & { async?: boolean; generator?: boolean };
+function refuseForbidden(source: TemplateSource, program: Program): void {
+  visit(parsed(source, program), (node) => {
+    const { async, generator, start } = node as Node & { async?: boolean; generator?: boolean };
     const what =
       FORBIDDEN[node.type] ?? (async === true ? 'an async function' : generator === true ? 'a generator' : undefined);
     if (what === undefined) return;
-    throw compileError(
-      source,
-      loc?.start.line ?? 1,
-      loc?.start.column ?? 0,
-      `${what} is not allowed in a template: render code is synchronous and pure`,
-    );
+    throw errorAt(source, program, start, `${what} is not allowed in a template: render code is synchronous and pure`);
   });
+}
+
+function parsed(source: TemplateSource, program: Program): Node {
+  try {
+    return parse(program.text, { ecmaVersion: 2022, sourceType: 'script' });
+  } catch (error) {
+    const { pos = 0, message } = error as SyntaxError & { pos?: number };
+    throw errorAt(source, program, pos, message.replace(/ \(\d+:\d+\)$/, ''));
+  }
 }
 
 /** What SES takes for an HTML comment or an import expression, even in a string of the template's code. */
 const MARKS = /<!--|-->|(?:^|[^.]|\.\.\.)\bimport\s*(?:\(|\/[/*])/;
 
-function refuseMarks(source: TemplateSource, program: string): void {
-  const found = MARKS.exec(program);
+function refuseMarks(source: TemplateSource, program: Program): void {
+  const found = MARKS.exec(program.text);
   if (found === null) return;
-  const before = program.slice(0, found.index + found[0].search(/\S/)).split('\n');
   const mark = found[0].includes('import') ? 'import(' : found[0];
   const reason = `code can't hold "${mark}", not even in a string: part it by a blank, or join the string of two`;
-  throw compileError(source, before.length, before.at(-1)?.length ?? 0, reason);
+  throw errorAt(source, program, found.index + Math.max(0, found[0].indexOf('import')), reason);
 }
 
 function visit(node: Node, see: (node: Node) => void): void {
@@ -141,10 +145,16 @@ function visit(node: Node, see: (node: Node) => void): void {
   }
 }
 
-function compileError(source: TemplateSource, line: number, column: number, reason: string): TemplateCompileError {
-  const last = source.text.split('\n').length;
-  const own = Math.min(line, last);
-  const place = { template: source.name, file: source.file, line: own + source.firstLine - 1, column: column + 1 };
-  const hint = line > last ? ' (at the end of the template: is a block left open?)' : '';
-  return new TemplateCompileError(place, reason + hint, excerptOf(source.text, own, source.firstLine));
+/** The error at a place of the program, told as the place of the template that it comes from. */
+function errorAt(source: TemplateSource, program: Program, offset: number, reason: string): TemplateCompileError {
+  const { at, part } = program.codes.findLast((code) => code.at <= offset) ?? { at: 0, part: NO_CODE };
+  const code = part.code.slice(0, Math.max(0, offset - at));
+  const line = part.line + newlines(code);
+  const column = code.length - (code.lastIndexOf('\n') + 1) + (code.includes('\n') ? 1 : part.column);
+  const place = { template: source.name, file: source.file, line: line + source.firstLine - 1, column };
+  const beyond = offset > at + part.code.length && offset >= program.text.lastIndexOf('\nreturn __o;');
+  const hint = beyond ? ' (at the end of the template: is a block left open?)' : '';
+  return new TemplateCompileError(place, reason + hint, excerptOf(source.text, line, source.firstLine));
 }
+
+const NO_CODE = { code: '', line: 1, column: 1 } as const;

@@ -6,20 +6,12 @@ import { RenderHost } from '../../src/render/render-host.js';
 export async function rootedHost(config: RenderConfig, objects: readonly ObjectChange[] = []): Promise<RenderHost> {
   const host = new RenderHost({ config, objects: () => objects });
   const reply = await host.request('reconcile', { timeoutMs: undefined });
-  if (reply.kind !== 'rendered') throw new Error(`no first render: ${JSON.stringify(reply)}`);
+  if (reply.kind !== 'rendered') {
+    await host.close();
+    throw new Error(`no first render: ${JSON.stringify(reply)}`);
+  }
   await host.accept(reply.render);
   return host;
-}
-
-/** The text of the first output with these objects; throws what the render says when there is none. */
-export async function renderText(config: RenderConfig, objects: readonly ObjectChange[] = []): Promise<string> {
-  const host = await rootedHost(config, objects);
-  try {
-    const [first] = await host.request('acceptedFiles', null);
-    return first?.text ?? '';
-  } finally {
-    await host.close();
-  }
 }
 
 /** Renders a change over the accepted root, as a review does. */
