@@ -1,24 +1,22 @@
-import { dirname, join } from 'node:path';
-import { configFileOf, loadConfig } from '../config/load-config.js';
-import type { ConfigDiagnostic, RenderConfig, TemplateSource } from '../config/render-config.js';
+import { loadConfig } from '../config/load-config.js';
+import type { TemplateMistake } from '../config/parse-config.js';
+import type { RenderConfig, TemplateSource } from '../config/render-config.js';
 import { compileTemplate } from '../template/compile-template.js';
 import { TemplateCompileError } from '../template/faults.js';
 import { BOUND_NAMES } from '../template/template-host.js';
 
 /** Loads a RenderConfig and compiles its templates. Throws ConfigError with every mistake, those of templates included. */
 export function loadCheckedConfig(path: string): RenderConfig {
-  const folder = dirname(configFileOf(path));
-  return loadConfig(path, (source) => faultsOf(source, folder));
+  return loadConfig(path, compileMistakes);
 }
 
-function faultsOf(source: TemplateSource, folder: string): readonly ConfigDiagnostic[] {
+function compileMistakes(source: TemplateSource): readonly TemplateMistake[] {
   try {
-    compileTemplate(source, BOUND_NAMES);
+    compileTemplate({ ...source, firstLine: 1 }, BOUND_NAMES);
     return [];
   } catch (error) {
     if (!(error instanceof TemplateCompileError)) throw error;
-    const { file, line, column, template } = error.place;
-    const message = `template ${template}: ${error.reason}\n${error.excerpt}`;
-    return [{ file: join(folder, file), line, column, field: '', message }];
+    const { line, column } = error.place;
+    return [{ line, column, message: `the template does not compile: ${error.reason}` }];
   }
 }

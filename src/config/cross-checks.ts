@@ -1,5 +1,7 @@
 import { type Diagnostics, type FieldPath, hintFor } from './diagnostics.js';
-import type { ConfigDocument } from './schema.js';
+import { groupCircles } from './group-circles.js';
+import { type ConfigDocument, shown } from './schema.js';
+import { parsePath } from '../store/json-path.js';
 
 type Spec = ConfigDocument['spec'];
 
@@ -7,15 +9,26 @@ type Spec = ConfigDocument['spec'];
 export interface KnownNames {
   readonly aliases: ReadonlySet<string>;
   readonly groups: ReadonlySet<string>;
+  /** Groups of which a component may publish values, as far as its effects can be read. */
+  readonly publishing: ReadonlySet<string>;
 }
 
 export function namesIn(root: unknown): KnownNames {
   const spec = recordOf(recordOf(root)['spec']);
-  const groups = Object.values(recordOf(spec['components'])).map((component) => recordOf(component)['group']);
+  const components = Object.values(recordOf(spec['components'])).map(recordOf);
   return {
     aliases: new Set(Object.keys(recordOf(spec['watchedResources']))),
-    groups: new Set(groups.filter((group) => typeof group === 'string')),
+    groups: groupsOf(components),
+    publishing: groupsOf(components.filter(({ effects }) => mayPublish(effects))),
   };
+}
+
+function groupsOf(components: readonly Readonly<Record<string, unknown>>[]): ReadonlySet<string> {
+  return new Set(components.map(({ group }) => group).filter((group) => typeof group === 'string'));
+}
+
+function mayPublish(effects: unknown): boolean {
+  return Array.isArray(effects) ? effects.some((effect) => effect !== 'recordEvent') : Boolean(effects);
 }
 
 function recordOf(value: unknown): Readonly<Record<string, unknown>> {
@@ -24,12 +37,30 @@ function recordOf(value: unknown): Readonly<Record<string, unknown>> {
 
 /** What the shape of single fields can't say: names that have to exist, combinations that can't work. */
 export function crossCheck({ spec }: ConfigDocument, names: KnownNames, diagnostics: Diagnostics): void {
+  checkResources(spec, diagnostics);
   checkSnippets(spec, names, diagnostics);
   checkComponents(spec, names, diagnostics);
   checkGroups(spec, diagnostics);
   checkOutputs(spec, names, diagnostics);
   checkLimits(spec, diagnostics);
 }
+
+/** An object belongs to one store, and is known there by its name. */
+function checkResources(spec: Spec, diagnostics: Diagnostics): void {
+  const first = new Map<string, string>();
+  for (const [alias, { apiVersion, kind, ignoreFields }] of Object.entries(spec.watchedResources)) {
+    const path = ['spec', 'watchedResources', alias];
+    const other = first.get(`${apiVersion} ${kind}`);
+    if (other === undefined) first.set(`${apiVersion} ${kind}`, alias);
+    else diagnostics.add([...path, 'kind'], `${kind} of ${apiVersion} is watched already, as "${other}"`);
+    ignoreFields.forEach((field, at) => {
+      if (!IDENTITY.has(parsePath(field).join('.'))) return;
+      diagnostics.add([...path, 'ignoreFields', at], `${field} holds the object's name, which can't be left out`);
+    });
+  }
+}
+
+const IDENTITY: ReadonlySet<string> = new Set(['', 'metadata', 'metadata.name', 'metadata.namespace']);
 
 function checkSnippets(spec: Spec, names: KnownNames, diagnostics: Diagnostics): void {
   for (const [name, { requires }] of Object.entries(spec.snippets)) {
@@ -62,12 +93,14 @@ function checkAliases(aliases: readonly string[], path: FieldPath, names: KnownN
 function checkAlias(alias: string, path: FieldPath, { aliases }: KnownNames, diagnostics: Diagnostics): void {
   if (aliases.has(alias)) return;
   const hint = hintFor(alias, aliases);
-  diagnostics.add(path, `"${alias}" is no alias of spec.watchedResources${hint}`);
+  diagnostics.add(path, `${shown(alias)} is no alias of spec.watchedResources${hint}`);
 }
 
 function checkDuplicates(values: readonly string[], path: FieldPath, diagnostics: Diagnostics): void {
+  const seen = new Set<string>();
   values.forEach((value, at) => {
-    if (values.indexOf(value) < at) diagnostics.add([...path, at], `"${value}" is named twice`);
+    if (seen.has(value)) diagnostics.add([...path, at], `${shown(value)} is named twice`);
+    seen.add(value);
   });
 }
 
@@ -86,7 +119,8 @@ function checkGroupNames(
 }
 
 function checkGroup(group: string, path: FieldPath, { groups }: KnownNames, diagnostics: Diagnostics): void {
-  if (!groups.has(group)) diagnostics.add(path, `no component writes the group "${group}"${hintFor(group, groups)}`);
+  if (!groups.has(group))
+    diagnostics.add(path, `no component writes the group ${shown(group)}${hintFor(group, groups)}`);
 }
 
 /** One kind for each group, and no group that waits for itself. */
@@ -100,82 +134,79 @@ function checkGroups(spec: Spec, diagnostics: Diagnostics): void {
       diagnostics.add(path, `${kind}, but component ${other.name} writes the same group "${group}" as ${other.kind}`);
     }
   }
-  const cycle = findCycle(spec);
-  if (cycle === undefined) return;
-  const path = ['spec', 'components', cycle.component, 'consumes'];
-  diagnostics.add(path, `the groups consume each other in a circle: ${cycle.groups.join(' -> ')}`);
-}
-
-/** A circle of groups, and a component that is part of it. A group that consumes itself is reported with its field. */
-function findCycle(spec: Spec): { component: string; groups: readonly string[] } | undefined {
-  const producers = new Map<string, Map<string, string>>();
-  for (const [name, { group, consumes, optionalConsumes }] of Object.entries(spec.components)) {
-    const known = producers.get(group) ?? new Map<string, string>();
-    for (const producer of [...consumes, ...optionalConsumes]) if (producer !== group) known.set(producer, name);
-    producers.set(group, known);
+  for (const { groups, component, field, index } of groupCircles(spec.components)) {
+    const path = ['spec', 'components', component, field, index];
+    diagnostics.add(path, `the groups consume each other in a circle: ${groups.join(' -> ')}`);
   }
-  const done = new Set<string>();
-  const walk = (group: string, trail: readonly string[]): readonly string[] | undefined => {
-    if (trail.includes(group)) return [...trail.slice(trail.indexOf(group)), group];
-    if (done.has(group)) return undefined;
-    for (const producer of producers.get(group)?.keys() ?? []) {
-      const found = walk(producer, [...trail, group]);
-      if (found !== undefined) return found;
-    }
-    done.add(group);
-    return undefined;
-  };
-  for (const group of producers.keys()) {
-    const groups = walk(group, []);
-    if (groups === undefined) continue;
-    const component = producers.get(groups[0] ?? '')?.get(groups[1] ?? '') ?? '';
-    return { component, groups };
-  }
-  return undefined;
 }
 
 /** Relative, below the output directory, nothing hidden: `haproxy.cfg`, `certs/`. */
 const OUTPUT_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*(\/[A-Za-z0-9][A-Za-z0-9._-]*)*\/?$/;
 
 function checkOutputs(spec: Spec, names: KnownNames, diagnostics: Diagnostics): void {
-  const cells = new Map<string, string>();
-  for (const [name, { cell, template, templateFile }] of Object.entries(spec.outputs)) {
+  const outputs = new Map(Object.keys(spec.outputs).map((name) => [name.replace(/\/$/, ''), name]));
+  for (const [name, output] of Object.entries(spec.outputs)) {
     const path = ['spec', 'outputs', name];
     if (!OUTPUT_NAME.test(name)) {
       diagnostics.addToName(path, 'is no relative file name of letters, digits, ".", "_", "-" and "/"');
     }
-    const inside = Object.keys(spec.outputs).find((other) => other !== name && name.startsWith(asFolder(other)));
-    if (inside !== undefined) diagnostics.addToName(path, `lies inside the output "${inside}"`);
-    if (cell === undefined) {
-      if (name.endsWith('/'))
-        diagnostics.addToName(path, 'ends with "/", so it needs a cell whose values are its files');
-      continue;
+    const around = outputAround(name, outputs);
+    if (around !== undefined) diagnostics.addToName(path, `lies inside the output "${around}"`);
+    if (output.cell !== undefined) checkDirectory(name, output, names, diagnostics);
+    else if (name.endsWith('/')) {
+      diagnostics.addToName(path, 'ends with "/", so it needs a cell whose values are its files');
     }
-    if (!name.endsWith('/'))
-      diagnostics.addToName(path, 'takes its files from a cell, so its name has to end with "/"');
-    if (template !== undefined || templateFile !== undefined)
-      diagnostics.add(path, 'has a template and a cell; use one');
-    checkGroup(cell.group, [...path, 'cell', 'group'], names, diagnostics);
-    const key = `${cell.group} ${cell.name}`;
-    if (cells.has(key)) diagnostics.add([...path, 'cell'], `the output "${cells.get(key)}" takes the same cell`);
-    cells.set(key, name);
+  }
+  checkCells(spec, diagnostics);
+}
+
+/** The output that another would be a part of: `certs/`, or a file `certs`, for `certs/a.pem`. */
+function outputAround(name: string, outputs: ReadonlyMap<string, string>): string | undefined {
+  const parts = name.replace(/\/$/, '').split('/');
+  const folders = parts.map((_, at) => outputs.get(parts.slice(0, at + 1).join('/')));
+  return folders.find((other) => other !== undefined && other !== name);
+}
+
+function checkDirectory(
+  name: string,
+  { cell, template, templateFile }: Spec['outputs'][string],
+  names: KnownNames,
+  diagnostics: Diagnostics,
+): void {
+  const path = ['spec', 'outputs', name];
+  if (!name.endsWith('/')) diagnostics.addToName(path, 'takes its files from a cell, so its name has to end with "/"');
+  if (template !== undefined || templateFile !== undefined) diagnostics.add(path, 'has a template and a cell; use one');
+  if (cell === undefined) return;
+  checkGroup(cell.group, [...path, 'cell', 'group'], names, diagnostics);
+  if (names.groups.has(cell.group) && !names.publishing.has(cell.group)) {
+    const message = `no component of the group "${cell.group}" has the effect publishValue: the folder would stay empty`;
+    diagnostics.add([...path, 'cell', 'group'], message);
   }
 }
 
-function asFolder(name: string): string {
-  return name.endsWith('/') ? name : `${name}/`;
+/** A file is published in one place only. */
+function checkCells(spec: Spec, diagnostics: Diagnostics): void {
+  const cells = new Map<string, string>();
+  for (const [name, { cell }] of Object.entries(spec.outputs)) {
+    if (cell === undefined) continue;
+    const key = `${cell.group} ${cell.name}`;
+    const other = cells.get(key);
+    if (other === undefined) cells.set(key, name);
+    else diagnostics.add(['spec', 'outputs', name, 'cell'], `the output "${other}" takes the same cell`);
+  }
 }
+
+/** HAProxy's own file, the first output. */
+export const MAIN_FILE = 'haproxy.cfg';
 
 function checkLimits(spec: Spec, diagnostics: Diagnostics): void {
-  if (spec.check.command === undefined && !Object.hasOwn(spec.outputs, 'haproxy.cfg')) {
-    diagnostics.add(['spec', 'outputs'], 'haproxy.cfg is missing, which the usual check.command reads');
+  const { command } = spec.check;
+  if (!Object.hasOwn(spec.outputs, MAIN_FILE) && (command === undefined || command.includes(MAIN_FILE))) {
+    const reader = command === undefined ? 'the usual check.command' : 'check.command';
+    diagnostics.add(['spec', 'outputs'], `${MAIN_FILE} is missing, which ${reader} reads`);
   }
-  const { budget, margin, renderTimeout } = spec.admission;
+  const { budget, margin } = spec.admission;
   if (margin >= budget) {
     diagnostics.add(['spec', 'admission', 'margin'], `${margin} ms leave nothing of the budget of ${budget} ms`);
-  }
-  if (renderTimeout > budget) {
-    const path = ['spec', 'admission', 'renderTimeout'];
-    diagnostics.add(path, `${renderTimeout} ms are more than the budget of ${budget} ms`);
   }
 }

@@ -4,7 +4,7 @@ import type { ConfigDiagnostic } from './render-config.js';
 /** Names of the fields that lead to a place of the document, as zod gives them. */
 export type FieldPath = readonly PropertyKey[];
 
-interface Place {
+export interface Place {
   readonly line: number;
   readonly column: number;
 }
@@ -58,7 +58,7 @@ export class Diagnostics {
   }
 
   lineOf(node: Node): number {
-    return this.#placeAt(node.range?.[0] ?? 0).line;
+    return this.placeAt(node.range?.[0] ?? 0).line;
   }
 
   #push(path: FieldPath, message: string, end: 'key' | 'value'): void {
@@ -68,10 +68,10 @@ export class Diagnostics {
   }
 
   #list(offset: number, path: FieldPath, message: string): void {
-    this.list.push({ file: this.file, ...this.#placeAt(offset), field: fieldName(path), message });
+    this.list.push({ file: this.file, ...this.placeAt(offset), field: fieldName(path), message });
   }
 
-  #placeAt(offset: number): Place {
+  placeAt(offset: number): Place {
     const { line, col } = this.lines.linePos(offset);
     return { line: Math.max(1, line), column: Math.max(1, col) };
   }
@@ -115,7 +115,7 @@ function startOf(node: unknown): number {
 const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_-]*$/;
 
 /** `spec.components.backends.sources[0]`; a name with dots or blanks stands in brackets. */
-function fieldName(path: FieldPath): string {
+export function fieldName(path: FieldPath): string {
   return path
     .map((step, at) => {
       if (typeof step === 'number') return `[${step}]`;

@@ -1,5 +1,6 @@
-import { readFileSync, realpathSync, statSync } from 'node:fs';
-import { dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join, relative } from 'node:path';
+import { hintFor } from './diagnostics.js';
 import { type CheckTemplate, parseConfig, type ReadTemplate } from './parse-config.js';
 import { ConfigError, type RenderConfig } from './render-config.js';
 
@@ -17,49 +18,69 @@ export function loadConfig(path: string, checkTemplate?: CheckTemplate): RenderC
   return parseConfig(readOrThrow(file), file, templateReader(dirname(file)), checkTemplate);
 }
 
-/** The file that a `--config` stands for. */
-export function configFileOf(path: string): string {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? join(path, CONFIG_FILE) : path;
+function configFileOf(path: string): string {
+  try {
+    return statSync(path).isDirectory() ? join(path, CONFIG_FILE) : path;
+  } catch {
+    // What is wrong with it is found again, and told, when it is read.
+    return path;
+  }
 }
 
 function readOrThrow(file: string): string {
   const found = readBounded(file);
   if ('text' in found) return found.text;
-  const message = `the RenderConfig ${found.problem}; --config takes a file, or a folder with ${CONFIG_FILE}`;
+  const hint = found.problem === REASONS['ENOENT'] ? hintFor(basename(file), filesIn(dirname(file), YAML_FILE)) : '';
+  const message = `the RenderConfig ${found.problem}${hint}; --config takes a file, or a folder with ${CONFIG_FILE}`;
   throw new ConfigError([{ file, line: 1, column: 1, field: '', message }]);
 }
+
+const YAML_FILE = /\.ya?ml$/;
 
 /** Template files lie in the document's folder or below; links that lead out of it are not followed. */
 function templateReader(folder: string): ReadTemplate {
   return (name) => {
-    const path = join(folder, name);
-    if (isAbsolute(name) || isOutside(folder, path))
-      return { problem: 'lies outside of the folder of the configuration' };
-    const found = readBounded(path);
-    if ('text' in found && isOutside(realpathSync(folder), realpathSync(path))) {
-      return { problem: 'is a link that leads out of the folder of the configuration' };
-    }
-    return found;
+    if (!isInside(name)) return { problem: 'is no path below the folder of the configuration' };
+    const found = readBounded(join(folder, name), folder);
+    if ('text' in found || found.problem !== REASONS['ENOENT']) return found;
+    return { ...found, files: filesIn(folder, /./, dirname(name)) };
   };
 }
 
-function isOutside(folder: string, path: string): boolean {
-  const way = relative(folder, path);
-  return way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way);
+function isInside(name: string): boolean {
+  return name !== '' && !isAbsolute(name) && !name.split(/[\\/]/).includes('..');
 }
 
-function readBounded(path: string): { text: string } | { problem: string } {
+/** Names, relative to the folder, of the files of one folder below it: for "did you mean". */
+function filesIn(folder: string, wanted: RegExp, below = ''): readonly string[] {
   try {
-    const stats = statSync(path);
+    return readdirSync(join(folder, below), { withFileTypes: true })
+      .filter((entry) => entry.isFile() && wanted.test(entry.name))
+      .map((entry) => join(below, entry.name));
+  } catch {
+    return [];
+  }
+}
+
+/** The text of a file; with `folder`, only if that is where it really lies. Never waits: a pipe is no file. */
+function readBounded(path: string, folder?: string): { text: string } | { problem: string } {
+  try {
+    const real = realpathSync(path);
+    if (folder !== undefined && !isInside(relative(realpathSync(folder), real))) {
+      return { problem: 'is a link that leads out of the folder of the configuration' };
+    }
+    const stats = statSync(real);
     if (!stats.isFile()) return { problem: 'is no file' };
     if (stats.size > MAX_BYTES) return { problem: `is larger than ${MAX_BYTES} bytes` };
-    return { text: readFileSync(path, 'utf8') };
+    return { text: new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(real)) };
   } catch (error) {
     return { problem: REASONS[(error as NodeJS.ErrnoException).code ?? ''] ?? "can't be read" };
   }
 }
 
 const REASONS: Readonly<Record<string, string>> = {
+  ERR_ENCODING_INVALID_ENCODED_DATA: 'is no UTF-8 text',
+  ENAMETOOLONG: 'has a name that is too long',
   ENOENT: 'is not there',
   EACCES: 'may not be read by this user',
   ELOOP: 'is a link that leads to itself',

@@ -17,10 +17,11 @@ function stepInto(schema: unknown, step: PropertyKey): unknown {
   return undefined;
 }
 
-/** What stands below a default or an "optional". */
+/** What stands below a default, an "optional" or a step before it. */
 function inner(schema: unknown): unknown {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault) {
     return inner(schema.unwrap());
   }
+  if (schema instanceof z.ZodPipe) return inner(schema.out);
   return schema;
 }

@@ -33,14 +33,26 @@ function whole(least: number, most: number, unit: string) {
   return z.int({ error }).min(least, { error }).max(most, { error });
 }
 
-/** Half of the container's memory (DESIGN 12): the other half is for the main thread, buffers and checkers. */
+/**
+ * Half of the container's memory (DESIGN 12): the other half is for the main thread, buffers and checkers. At least 256 MiB,
+ * below which a few hundred objects do not fit; at most 4 GiB, since a whole node is not ours to take, and a heap that
+ * large is collected in pauses that reviews would notice: who needs more says so.
+ */
 function defaultHeapMiB(): number {
-  return Math.max(128, Math.floor(containerMemory() / 2 / MIB));
+  return Math.min(4_096, Math.max(256, Math.floor(containerMemory() / 2 / MIB)));
 }
 
 function word(pattern: RegExp, what: string) {
   const error = ({ input }: { input?: unknown }): string => `${shown(input)} is no ${what}`;
-  return z.string({ error }).regex(pattern, { error });
+  return z
+    .string({ error })
+    .regex(pattern, { error })
+    .refine((name) => !(name in Object.prototype), { error: 'every object of JavaScript has that name; take another' });
+}
+
+/** A field that is there without a value counts as absent, as for the API server: what was in it is commented out. */
+function orEmpty<T extends z.ZodType>(schema: T) {
+  return z.preprocess((value) => (value === null ? undefined : value), schema);
 }
 
 const text = z.string({ error: ({ input }) => `${shown(input)} is no text; put it in quotes` });
@@ -62,7 +74,7 @@ const ALIAS = /^[a-z][A-Za-z0-9]{0,62}$/;
 const NAME = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
 const NAME_HINT = 'name of small letters, digits, "-" and "." (at most 63)';
 const group = word(NAME, NAME_HINT);
-const names = z.array(group).default([]);
+const names = orEmpty(z.array(group).default([]));
 
 const template = { template: text.optional(), templateFile: text.optional() };
 
@@ -70,13 +82,13 @@ const watchedResource = z.strictObject({
   apiVersion: word(/^([a-z0-9.-]+\/)?v[a-z0-9]+$/, 'apiVersion such as networking.k8s.io/v1, or v1'),
   kind: word(/^[A-Z][A-Za-z0-9]{0,62}$/, 'kind such as Ingress'),
   resource: word(/^[a-z][a-z0-9]{0,62}$/, 'plural of a REST path such as ingresses'),
-  indexBy: z.array(path('names and [*]')).max(8).default([]),
+  indexBy: orEmpty(z.array(path('names and [*]')).max(8, 'has more than 8 paths').default([])),
   review: z.boolean().default(false),
   optional: z.boolean().default(false),
-  ignoreFields: z.array(path('names')).default([]),
+  ignoreFields: orEmpty(z.array(path('names')).default([])),
 });
 
-const snippet = z.strictObject({ ...template, requires: z.array(text).default([]) });
+const snippet = z.strictObject({ ...template, requires: orEmpty(z.array(text).default([])) });
 
 const component = z.strictObject({
   ...template,
@@ -84,10 +96,10 @@ const component = z.strictObject({
   sources: z.array(text).min(1, 'is empty; name at least one alias of watchedResources').optional(),
   group,
   kind: z.enum(OUTPUT_KINDS).default('haproxy'),
-  requires: z.array(text).default([]),
+  requires: orEmpty(z.array(text).default([])),
   consumes: names,
   optionalConsumes: names,
-  effects: z.array(z.enum(COMPONENT_EFFECTS)).default([]),
+  effects: orEmpty(z.array(z.enum(COMPONENT_EFFECTS)).default([])),
 });
 
 const output = z.strictObject({
@@ -131,13 +143,13 @@ const extraContext = z.custom<{ readonly [key: string]: Json }>().superRefine((v
 
 const spec = z.strictObject({
   watchedResources: z.record(word(ALIAS, 'alias: small letter first, then letters and digits'), watchedResource),
-  snippets: z.record(word(NAME, NAME_HINT), snippet).default({}),
+  snippets: orEmpty(z.record(word(NAME, NAME_HINT), snippet).default({})),
   components: z.record(word(NAME, NAME_HINT), component),
   outputs: z.record(z.string(), output),
-  check: check.prefault({}),
-  admission: admission.prefault({}),
-  render: render.prefault({}),
-  extraContext: extraContext.default({}),
+  check: orEmpty(check.prefault({})),
+  admission: orEmpty(admission.prefault({})),
+  render: orEmpty(render.prefault({})),
+  extraContext: orEmpty(extraContext.default({})),
 });
 
 export const documentSchema = z.strictObject({

@@ -85,8 +85,8 @@ const ROWS: readonly Row[] = [
   ],
   [
     'effects: [publishValue]',
-    'consumes: [lines]',
-    `${SPEC}components.routes.consumes`,
+    'effects: [publishValue]\n      consumes: [lines]',
+    `${SPEC}components.routes.consumes[0]`,
     'circle: routes -> lines -> routes',
   ],
   [
@@ -101,6 +101,56 @@ const ROWS: readonly Row[] = [
   ['    notes.txt:', '    ../notes.txt:', `${SPEC}outputs["../notes.txt"]`, 'no relative file name'],
   ['    notes.txt:', '    /etc/notes.txt:', `${SPEC}outputs["/etc/notes.txt"]`, 'no relative file name'],
   ['    notes.txt:', '    files/notes.txt:', `${SPEC}outputs["files/notes.txt"]`, 'lies inside the output "files/"'],
+  [
+    'effects: [publishValue]',
+    'effects: [publishValue]\n      optionalConsumes: [lines]',
+    `${SPEC}components.routes.optionalConsumes[0]`,
+    'circle: routes -> lines -> routes',
+  ],
+  [
+    'effects: [publishValue]',
+    'effects: [recordEvent]',
+    `${SPEC}outputs["files/"].cell.group`,
+    'no component of the group "routes" has the effect publishValue',
+    'files/:',
+  ],
+  [
+    '    services: {',
+    '    constructor: { apiVersion: v1, kind: Secret, resource: secrets }\n    services: {',
+    `${SPEC}watchedResources.constructor`,
+    'every object of JavaScript has that name',
+    '    constructor',
+  ],
+  ['    note:\n', '    valueOf:\n', `${SPEC}snippets.valueOf`, 'no name of small letters', '    valueOf:'],
+  [
+    'apiVersion: v1, kind: Service',
+    'apiVersion: networking.k8s.io/v1, kind: Ingress',
+    `${SPEC}watchedResources.services.kind`,
+    'is watched already, as "ingresses"',
+    '    services:',
+  ],
+  ['$.status', "$.metadata['name']", `${SPEC}watchedResources.ingresses.ignoreFields[0]`, "holds the object's name"],
+  ['$.status', '$', `${SPEC}watchedResources.ingresses.ignoreFields[0]`, "holds the object's name", 'ignoreFields'],
+  [
+    '    notes.txt:',
+    '    files/deeper/notes.txt:',
+    `${SPEC}outputs["files/deeper/notes.txt"]`,
+    'lies inside the output "files/"',
+  ],
+  [
+    '    notes.txt:',
+    '    haproxy.cfg/notes.txt:',
+    `${SPEC}outputs["haproxy.cfg/notes.txt"]`,
+    'the output "haproxy.cfg"',
+  ],
+  ['    notes.txt:', '    files:', `${SPEC}outputs.files`, 'lies inside the output "files/"'],
+  [
+    '    files/: {',
+    '    more/: { kind: text, cell: { group: routes, name: route } }\n    files/: {',
+    `${SPEC}outputs["files/"].cell`,
+    'the output "more/" takes the same cell',
+    'files/:',
+  ],
   ['    notes.txt:', '    notes/:', `${SPEC}outputs["notes/"]`, 'needs a cell'],
   ['    files/:', '    files:', `${SPEC}outputs.files`, 'has to end with "/"'],
   ['group: routes, name', 'group: rutes, name', `${SPEC}outputs["files/"].cell.group`, 'did you mean "routes"?'],
@@ -174,6 +224,20 @@ describe('a mistake in a RenderConfig', () => {
 });
 
 describe('a file that is no RenderConfig document', () => {
+  it('gets one message when it is a manifest of another kind', () => {
+    const manifest = 'apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: { name: web }\nspec: { rules: [] }\n';
+    expect(mistakesOf(manifest)).toEqual([
+      {
+        file: 'some/config.yaml',
+        line: 2,
+        column: 7,
+        field: 'kind',
+        message:
+          '"Ingress" of networking.k8s.io/v1 is not RenderConfig of rendergate.dev/v1alpha1; is this the file you meant?',
+      },
+    ]);
+  });
+
   it.each([
     ['', 'the file is empty', 1],
     ['# nothing\n', 'the file is empty', 1],
