@@ -69,6 +69,12 @@ function program(): Command {
     .requiredOption('-o, --output <dir>', 'folder to write to')
     .action(async (options) => (await import('./render.js')).render(options));
 
+  withInputs(root.command('explain'))
+    .description('Say who reads an object, what was written for it, and who has the keys that it contends for.')
+    .argument('<object>', 'ALIAS/NAMESPACE/NAME, such as ingresses/shop/web, or ALIAS/NAME')
+    .addOption(new Option('--output <format>', 'how to print').choices(['text', 'json']).default('text'))
+    .action(async (object, options) => (await import('./explain.js')).explain(object, options));
+
   root
     .command('demo')
     .description('Start the webhook on the demo cluster, post reviews and show the verdicts.')

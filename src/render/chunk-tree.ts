@@ -43,6 +43,14 @@ export function withChunk(tree: ChunkTree, chunk: Chunk): ChunkNode {
   return right === tree.right ? tree : balanced(tree, tree.ownLines, tree.left, right);
 }
 
+/** A tree of these chunks, which are in the order of their keys: each node is made once, and none is moved. */
+export function treeOf(chunks: readonly Chunk[], from = 0, to = chunks.length): ChunkTree {
+  const middle = (from + to) >> 1;
+  const chunk = chunks[middle];
+  if (from >= to || chunk === undefined) return undefined;
+  return node(chunk, countLines(chunk.text), treeOf(chunks, from, middle), treeOf(chunks, middle + 1, to));
+}
+
 export function withoutChunk(tree: ChunkTree, key: string): ChunkTree {
   if (tree === undefined) return undefined;
   if (key < tree.key) {
@@ -158,6 +166,22 @@ export function chunkAtLine(
       rest -= before + current.ownLines;
       current = current.right;
     }
+  }
+  return undefined;
+}
+
+/** Lines before the chunk of this key, and its own; undefined when there is none. */
+export function linesBefore(
+  tree: ChunkTree,
+  key: string,
+): { readonly before: number; readonly own: number } | undefined {
+  let current = tree;
+  let before = 0;
+  while (current !== undefined) {
+    const left = current.left?.lines ?? 0;
+    if (key === current.key) return { before: before + left, own: current.ownLines };
+    if (key > current.key) before += left + current.ownLines;
+    current = key < current.key ? current.left : current.right;
   }
   return undefined;
 }

@@ -16,6 +16,14 @@ export const selectKey = (group: string, cell: string, key: string): string =>
 export const selectValuesKey = (group: string, cell: string): string => ['values', group, cell].join(SEPARATOR);
 export const countKey = (group: string, cell: string): string => ['count', group, cell].join(SEPARATOR);
 
+/** An input for people: `find ingresses shop/web`, `get services shop`, `select routing route x`. */
+export function describeInput(key: string): string {
+  const [kind = '', first = '', ...rest] = key.split(SEPARATOR);
+  if (kind !== 'find') return [kind, first, ...rest].join(' ');
+  const [namespace = '', name = ''] = rest;
+  return `find ${objectLabel(first, namespace, name)}`;
+}
+
 /** One component instance: component x source x namespace x name. */
 export interface InstanceId {
   readonly component: string;

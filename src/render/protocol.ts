@@ -1,4 +1,5 @@
 import type { CheckFinding } from '../check/checker.js';
+import type { Explanation } from './explanation.js';
 import type { RenderFault } from './instance-result.js';
 
 /**
@@ -174,6 +175,8 @@ export interface ThreadApi {
   ];
   /** Files of the accepted root; none without one. */
   acceptedFiles: [null, readonly { readonly name: string; readonly text: string; readonly sensitive: boolean }[]];
+  /** What the newest committed render knows of an object; nothing is rendered. */
+  explain: [{ readonly object: ObjectRef }, Explanation];
   trace: [{ readonly render: number; readonly findings: readonly CheckFinding[] }, readonly TracedFault[]];
   /** The render's outputs passed their check: it is the accepted root now. */
   accept: [{ readonly render: number }, StoredQuarantine];

@@ -3,6 +3,8 @@ import { nodeByKey, nodeCount } from '../graph/generation.js';
 import type { StoredObject } from '../store/canonical.js';
 import type { StoreChange } from '../store/object-store.js';
 import { overlay, type ObjectEdit } from '../store/object-store.js';
+import { explainObject } from './explain.js';
+import type { Explanation } from './explanation.js';
 import type { InstanceResult, RenderFault } from './instance-result.js';
 import { identityKey, inputsOfChange, instanceKey, parseInstanceKey } from './keys.js';
 import { flatFiles, type Outputs, outputsDigest, sameOutputs } from './output-tree.js';
@@ -348,6 +350,11 @@ export class Renderer {
   trace(id: number, findings: readonly CheckFinding[]): readonly TracedFault[] {
     const render = this.render(id);
     return findings.map((finding) => traceFinding(this.context, render, finding));
+  }
+
+  explain(ref: ObjectRef): Explanation {
+    const state = this.#newest?.state ?? emptyState();
+    return { ...explainObject(this.context.plan, state, ref), quarantine: this.quarantine.entry(ref) };
   }
 
   status(): ThreadStatus {

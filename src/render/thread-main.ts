@@ -29,6 +29,7 @@ function createHandlers(renderer: Renderer, reviewer: Reviewer): Handlers {
     combine: (body) => reviewer.combine(body),
     files: ({ render }) => renderer.files(render),
     acceptedFiles: () => renderer.acceptedFiles(),
+    explain: ({ object }) => renderer.explain(object),
     trace: ({ render, findings }) => renderer.trace(render, findings),
     accept: ({ render }) => renderer.accept(render),
     quarantine: ({ objects }) => nothing(renderer.putAside(objects)),
