@@ -36,8 +36,8 @@ export interface CaseWorld {
 /** Cases in which a checker must not even see what the outputs must not have. */
 const SECURITY = /^(?:security|injection)/;
 
-/** Above every timeout that a case waits for (data: cold-render-short-budget). */
-const LONG_BUDGET = '40s';
+/** The most that may be configured, above every wait of a case (data: cold-render-short-budget). */
+const LONG_BUDGET = '29s';
 
 /** Throws when haproxy is not installed: no case can be judged then. */
 export async function buildWorld(source: Case): Promise<CaseWorld> {
