@@ -40,25 +40,36 @@ function describe(fault: TracedFault): string {
 }
 
 /**
- * Where no line leads to an object: the newest changes are held back together, half as many each time, until the
- * smallest number that still lets the rest pass is known. `tryWithout` holds these back and tells whether the rest passes.
+ * Where no line leads to an object: the fewest suspects without which the rest passes, provided that holding back more
+ * never makes it fail. Halving finds them one after the other, beginning with the oldest that matters. `suspects` come
+ * newest first; `tryWithout` holds these back and tells whether the rest passes. After `maxTries` those that could not be
+ * told apart any more are returned together, so that the rest passes in any case. Nobody, if it does not pass without all.
  */
 export async function blameByHalving(
   suspects: readonly ObjectRef[],
   maxTries: number,
   tryWithout: (objects: readonly ObjectRef[]) => Promise<boolean>,
 ): Promise<readonly ObjectRef[]> {
-  let low = 0;
-  let high = suspects.length;
   let tries = 0;
-  if (high === 0 || !(await tryWithout(suspects))) return [];
-  while (high - low > 1 && ++tries < maxTries) {
-    const middle = (low + high) >> 1;
-    if (await tryWithout(suspects.slice(0, middle))) high = middle;
-    else low = middle;
+  const passesWithout = (objects: readonly ObjectRef[]): Promise<boolean> => {
+    tries++;
+    return tryWithout(objects);
+  };
+  if (suspects.length === 0 || !(await passesWithout(suspects))) return [];
+  let guilty: readonly ObjectRef[] = [];
+  for (let rest = suspects; rest.length > 0; rest = rest.slice(0, -1)) {
+    // The rest passes without the guilty and `high` of them, and fails without the guilty and `low` of them.
+    let low = 0;
+    let high = rest.length;
+    while (high - low > 1 && tries < maxTries) {
+      const middle = (low + high) >> 1;
+      if (await passesWithout([...guilty, ...rest.slice(0, middle)])) high = middle;
+      else low = middle;
+    }
+    rest = rest.slice(0, high);
+    if (high - low > 1 || tries >= maxTries) return [...guilty, ...rest];
+    guilty = [...guilty, ...rest.slice(-1)];
+    if (high > 1 && (await passesWithout(guilty))) return guilty;
   }
-  // The last one that made the difference may be guilty alone.
-  const last = suspects.slice(high - 1, high);
-  if (high > 1 && (await tryWithout(last))) return last;
-  return suspects.slice(0, high);
+  return guilty;
 }

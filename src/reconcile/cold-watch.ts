@@ -10,9 +10,9 @@ export class ColdWatch {
   #warned = false;
 
   constructor(
-    private readonly host: RenderHost,
+    private readonly host: Pick<RenderHost, 'rooted' | 'progress'>,
     private readonly timeoutMs: number,
-    private readonly log: Logger,
+    private readonly log: Pick<Logger, 'warn'>,
   ) {}
 
   begin(): void {
