@@ -20,13 +20,13 @@ export type YamlText =
 
 /** Parses the one document of a text; empty ones beside it are passed over. Keys that stand twice are left to the reader. */
 export function parseYamlText(text: string): YamlText {
-  const lines = new LineCounter();
+  const lines = linesOf(text);
   const broken = (...mistakes: readonly SyntaxMistake[]): YamlText => ({ kind: 'broken', mistakes, lines });
   if (text.length > MAX_CHARACTERS)
     return broken({ offset: 0, message: `is larger than ${MAX_CHARACTERS} characters` });
   const deep = findDeepNesting(text);
   if (deep !== undefined) return broken({ offset: deep, message: `nests deeper than ${MAX_YAML_DEPTH} levels` });
-  const parsed = parseAllDocuments(text, { lineCounter: lines, uniqueKeys: false, prettyErrors: false });
+  const parsed = parseAllDocuments(text, { uniqueKeys: false, prettyErrors: false });
   // An empty stream is an array too, of no document.
   const documents: readonly Document.Parsed[] = 'empty' in parsed ? [] : parsed;
   const errors = documents.flatMap((document) => document.errors);
@@ -38,6 +38,13 @@ export function parseYamlText(text: string): YamlText {
     return broken({ offset: 0, message: 'the file is empty; a RenderConfig document is expected' });
   if (second === undefined) return { kind: 'document', document, lines };
   return broken({ offset: second.range[0], message: 'a second document; a RenderConfig stands alone in its file' });
+}
+
+/** Counted here, since the parser passes over some line breaks where the text is no YAML. */
+function linesOf(text: string): LineCounter {
+  const lines = new LineCounter();
+  for (let at = 0; at !== -1; at = text.indexOf('\n', at) + 1 || -1) lines.addNewLine(at);
+  return lines;
 }
 
 /**
