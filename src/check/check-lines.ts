@@ -3,6 +3,9 @@ import type { CheckFile } from './checker.js';
 /** What HAProxy appends to a certificate's name to find its companions: `x.pem.key` is about `x.pem`. */
 const COMPANION = /\.(?:key|ocsp|issuer|sctl|dh|rsa|ecdsa|dsa)$/;
 
+/** Linux's PATH_MAX. A longer word is no path, and looking for its ends would take the square of its length. */
+const LONGEST_PATH = 4096;
+
 const SECTION =
   /^\s*(?:global|defaults|frontend|backend|listen|userlist|peers|resolvers|mailers|cache|ring|program|http-errors|fcgi-app|log-forward|crt-store|acme|traces)(?:\s|$)/;
 
@@ -25,6 +28,7 @@ export class CheckLines {
 
   /** The checked file that a path in a message means: `./maps/a.map`, `/tmp/x/maps/a.map` and `maps/a.map` are one. */
   named(path: string): string | undefined {
+    if (path.length > LONGEST_PATH) return undefined;
     const exact = this.tail(path.replace(/^(?:\.\/)+/, ''));
     return exact ?? (COMPANION.test(path) ? this.tail(path.replace(COMPANION, '')) : undefined);
   }

@@ -21,8 +21,11 @@ export interface PlacedMessage {
 /** `parsing [haproxy.cfg:12] : `, `[haproxy.cfg:8] : `: at the beginning it is HAProxy's own word. */
 const LEADING = /^(?:parsing\s+)?\[([^[\]]{1,512}):(\d{1,9})\]\s*:?\s*/i;
 
-/** `... at line 3 of file 'maps/paths.map'.` */
-const TRAILING = /\s*\b(?:at )?line (\d{1,9}) of file ['"<]?([^'"<>]{1,512}?)['">]?[\s.]*$/;
+/**
+ * `... at line 3 of file 'maps/paths.map'.`, without the full stops behind it: an expression that takes them in as well
+ * needs the square of the message's length.
+ */
+const TRAILING = /\s*\b(?:at )?line (\d{1,9}) of file ['"<]?([^'"<>]{1,512}?)['">]?$/;
 
 /** `'bind :8443' in section 'frontend' : 'crt-list' : parsing [certs.list:3]: ...` */
 const CRT_LIST = /'crt-list'\s*:\s*parsing\s+\[([^[\]]{1,512}):(\d{1,9})\]\s*:?\s*/i;
@@ -44,7 +47,8 @@ export function placeMessage(text: string, lines: CheckLines): PlacedMessage {
 }
 
 function refine(place: Place, text: string, lines: CheckLines): PlacedMessage {
-  const trailing = TRAILING.exec(text);
+  const said = withoutEnd(text);
+  const trailing = TRAILING.exec(said);
   const inner = trailing === null ? CRT_LIST.exec(text) : trailing;
   if (inner === null || isQuotation(inner[0], place, lines))
     return { place, loadedAt: undefined, text, foreign: false };
@@ -52,7 +56,13 @@ function refine(place: Place, text: string, lines: CheckLines): PlacedMessage {
   const precise = placeOf(file, line, lines);
   // A file that is not ours stays in the text: its name can only be shown where it stands in our line anyway.
   if (precise === undefined) return { place, loadedAt: undefined, text, foreign: true };
-  return { place: precise, loadedAt: place, text: without(text, inner), foreign: false };
+  return { place: precise, loadedAt: place, text: without(trailing === null ? text : said, inner), foreign: false };
+}
+
+function withoutEnd(text: string): string {
+  let end = text.length;
+  while (end > 0 && ' .'.includes(text.charAt(end - 1))) end -= 1;
+  return text.slice(0, end);
 }
 
 /** A value that imitates HAProxy's wording must not move the blame to somebody else's line: HAProxy's words stand in no line of ours. */

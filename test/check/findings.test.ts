@@ -430,6 +430,19 @@ describe('the text of a finding', () => {
     }
   });
 
+  it('is as quickly found when a value was written to make the search slow', () => {
+    const values = [
+      'line 1 of file '.repeat(1_000) + '.'.repeat(16_000) + 'x',
+      '/a'.repeat(16_000),
+      'e '.repeat(2_000),
+    ];
+    for (const value of values) {
+      const message = `${ALERT}parsing [haproxy.cfg:7] : regex '${value}' is invalid\n`;
+      const long = [config('backend b', `  blub ${value.slice(0, 40)} ${'e'.repeat(16_000)}`)];
+      expect(parseFindings(Buffer.from(message.repeat(8)), long)).toHaveLength(8);
+    }
+  });
+
   it('is bounded in number, too', () => {
     const output = Buffer.from(`${ALERT}parsing [haproxy.cfg:7] : foo\n`.repeat(5_000));
     expect(parseFindings(output, files)).toHaveLength(200);
