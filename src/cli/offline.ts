@@ -25,10 +25,10 @@ const stderrLog = pino(
 
 /** Reads configuration and manifests and brings the render to its first accepted state; `work` runs on top. */
 export async function offline<T>(
-  options: { readonly config: string; readonly resources: string },
+  options: { readonly config: string | RenderConfig; readonly resources: string },
   work: (offline: Offline) => Promise<T>,
 ): Promise<T> {
-  const config = loadCheckedConfig(options.config);
+  const config = typeof options.config === 'string' ? loadCheckedConfig(options.config) : options.config;
   const cluster = new EmbeddedCluster(options.resources, acceptsOf(config.watchedResources));
   for (const problem of cluster.load()) process.stderr.write(`warning: ${describe(problem)}\n`);
   const runtime = createRuntime({ config, cluster, output: undefined, log: stderrLog });

@@ -10,6 +10,7 @@ import { acceptsOf } from '../cluster/embedded-cluster.js';
 import type { RenderConfig } from '../config/render-config.js';
 import type { FlatFile } from '../render/output-tree.js';
 import { UsageError } from './failure.js';
+import { loadCheckedConfig } from './load.js';
 import { offline, type Offline } from './offline.js';
 
 export interface ReviewOptions {
@@ -39,9 +40,11 @@ interface ReviewJson {
 
 /** Each change is reviewed on top of the ones allowed before. Exit code: the worst of them. */
 export async function review(options: ReviewOptions): Promise<void> {
-  process.exitCode = await offline(options, async (ready) => {
-    const objects = changedObjects(options, ready.config);
-    if (objects.length === 0) throw new UsageError(`${options.filename} holds no object to review`);
+  // Before the first render, which takes a while: a mistake in the call is told at once.
+  const config = loadCheckedConfig(options.config);
+  const objects = changedObjects(options, config);
+  if (objects.length === 0) throw new UsageError(`${options.filename} holds no object to review`);
+  process.exitCode = await offline({ ...options, config }, async (ready) => {
     const results: ReviewJson[] = [];
     for (const object of objects) results.push(await reviewOne(object, options, ready));
     if (options.output === 'json')
