@@ -100,8 +100,10 @@ export class CheckDesk {
 
   async #single(job: Waiting): Promise<void> {
     const outcome = await this.#run(job.render, job.digest, [job]);
-    for (const twin of this.#waiting.filter((other) => other.digest === job.digest)) twin.finish(outcome);
     job.finish(outcome);
+    // A run that ended because this caller had gone says nothing to those who still wait for the same files.
+    if (outcome.kind === 'unavailable' && outcome.reason === 'aborted') return;
+    for (const twin of this.#waiting.filter((other) => other.digest === job.digest)) twin.finish(outcome);
   }
 
   async #shared(group: readonly Waiting[]): Promise<void> {

@@ -191,6 +191,22 @@ describe('a review that ends before its check', () => {
     expect(checker.seen[0]?.signal.aborted).toBe(true);
   });
 
+  it('takes its run with it, but not the verdict of a twin that came for the same files', async () => {
+    const held = new Held();
+    const checker = new ScriptedChecker(held.verdict);
+    const desk = deskWith(checker);
+    const [first, twin] = await jobs(['a', { line: 'one' }], ['a', { line: 'one' }]);
+    if (first === undefined || twin === undefined) throw new Error('no jobs');
+    const impatient = new AbortController();
+    const left = desk.check({ ...first, signal: impatient.signal, shareable: false });
+    await held.started;
+    impatient.abort();
+    checker.verdict = byLine;
+    const stayed = desk.check(twin);
+    expect((await left).outcome).toMatchObject({ reason: 'aborted' });
+    expect((await stayed).outcome).toEqual(PASSED);
+  });
+
   it('starts none when it has ended already', async () => {
     const checker = new ScriptedChecker();
     const desk = deskWith(checker);
