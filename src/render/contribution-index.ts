@@ -1,4 +1,4 @@
-import { BTree, SEPARATOR } from '../store/snapshot.js';
+import { type BTree, emptyTree, SEPARATOR } from '../store/snapshot.js';
 import type { Contribution } from './instance-result.js';
 import { sameContribution } from './instance-result.js';
 
@@ -27,15 +27,19 @@ export interface ContributionIndex {
 }
 
 export function emptyIndex(): ContributionIndex {
-  return { entries: new BTree<string, OwnedContribution>(), counts: new Map() };
+  return { entries: emptyTree(), counts: new Map() };
 }
 
 /** A session's private copy of an index; the base is never written. */
 export class ContributionDraft {
   readonly #entries: BTree<OwnedContribution>;
   readonly #counts: Map<string, number>;
+  /** Winners looked up so far, by cell and key: looking one up in the tree costs more than most templates. */
+  readonly #winners = new Map<string, OwnedContribution | undefined>();
+  readonly #isNew: boolean;
 
   constructor(base: ContributionIndex) {
+    this.#isNew = base.entries.size === 0;
     this.#entries = base.entries.clone();
     this.#counts = new Map(base.counts);
   }
@@ -49,7 +53,14 @@ export class ContributionDraft {
   }
 
   winner(cell: string, key: string): OwnedContribution | undefined {
-    return winnerIn(this.#entries, cell, key);
+    const place = cell + SEPARATOR + key;
+    const held = this.#winners.get(place);
+    if (held !== undefined) return held;
+    // What was written in this session is remembered, so over an empty base there is nothing else.
+    if (this.#isNew || this.#winners.has(place)) return undefined;
+    const found = winnerIn(this.#entries, cell, key);
+    this.#winners.set(place, found);
+    return found;
   }
 
   winners(cell: string): readonly OwnedContribution[] {
@@ -71,7 +82,8 @@ export class ContributionDraft {
   }
 
   #change(cell: string, key: string, before: OwnedContribution | undefined): WinnerChange[] {
-    const after = this.winner(cell, key);
+    const after = winnerIn(this.#entries, cell, key);
+    this.#winners.set(cell + SEPARATOR + key, after);
     if (before === undefined && after !== undefined) this.#counts.set(cell, (this.#counts.get(cell) ?? 0) + 1);
     if (before !== undefined && after === undefined) this.#uncount(cell);
     const same = before?.owner === after?.owner && before?.text === after?.text;

@@ -1,4 +1,5 @@
-import { type ChunkTree, withChunk, withoutChunk } from './chunk-tree.js';
+import type { ChunkTree } from './chunk-tree.js';
+import { TreeDraft } from './tree-draft.js';
 import { ContributionDraft, type ContributionIndex, emptyIndex, type WinnerChange } from './contribution-index.js';
 import type { InstanceResult } from './instance-result.js';
 import { SEPARATOR } from '../store/snapshot.js';
@@ -22,14 +23,22 @@ export const EMPTY_GROUP: GroupState = {
 
 /** A session's private copy of a group; parts are copied when first written. */
 export class GroupDraft {
-  texts: ChunkTree;
-  uniqueTexts: ChunkTree;
+  readonly #texts: TreeDraft;
+  readonly #uniqueTexts: TreeDraft;
   #uniques: ContributionDraft | undefined;
   #publications: ContributionDraft | undefined;
 
   constructor(private readonly base: GroupState) {
-    this.texts = base.texts;
-    this.uniqueTexts = base.uniqueTexts;
+    this.#texts = new TreeDraft(base.texts);
+    this.#uniqueTexts = new TreeDraft(base.uniqueTexts);
+  }
+
+  get texts(): ChunkTree {
+    return this.#texts.tree;
+  }
+
+  get uniqueTexts(): ChunkTree {
+    return this.#uniqueTexts.tree;
   }
 
   get publications(): ContributionDraft {
@@ -42,12 +51,7 @@ export class GroupDraft {
 
   /** Replaces one instance's output; returns the publications whose winner changed. */
   install(owner: string, before: InstanceResult, after: InstanceResult): readonly WinnerChange[] {
-    if (before.text !== after.text) {
-      this.texts =
-        after.text === ''
-          ? withoutChunk(this.texts, owner)
-          : withChunk(this.texts, { key: owner, text: after.text, owner });
-    }
+    if (before.text !== after.text) this.#texts.set(owner, after.text === '' ? undefined : { text: after.text, owner });
     if (before.uniques.length + after.uniques.length > 0) this.#installUniques(owner, before, after);
     if (before.publications.length + after.publications.length === 0) return [];
     return this.publications.replace(owner, before.publications, after.publications);
@@ -56,10 +60,7 @@ export class GroupDraft {
   #installUniques(owner: string, before: InstanceResult, after: InstanceResult): void {
     for (const change of this.#uniqueDraft.replace(owner, before.uniques, after.uniques)) {
       const key = change.cell + SEPARATOR + change.key;
-      this.uniqueTexts =
-        change.after === undefined
-          ? withoutChunk(this.uniqueTexts, key)
-          : withChunk(this.uniqueTexts, { key, text: change.after.text, owner: change.after.owner });
+      this.#uniqueTexts.set(key, change.after);
     }
   }
 

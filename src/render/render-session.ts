@@ -66,6 +66,8 @@ export class RenderSession {
   readonly #outputRuns = new Map<string, OutputRun>();
   /** Inputs that have changed since the base. */
   readonly #touched = new Set<string>();
+  /** Keys taken apart so far. */
+  readonly #instances = new Map<string, InstanceId>();
   readonly #pending: Set<string>[];
   /** By wave: keys whose winner has moved, with the winner that later waves were told of last. */
   readonly #unsettled: Map<string, Omit<WinnerChange, 'after'> & { readonly group: string }>[];
@@ -175,10 +177,18 @@ export class RenderSession {
   }
 
   #await(key: string): void {
-    const before = this.#pending[waveOf(this.context.plan, parseInstanceKey(key).component)];
+    const before = this.#pending[waveOf(this.context.plan, this.#instance(key).component)];
     if (before === undefined || before.has(key)) return;
     before.add(key);
     this.#known++;
+  }
+
+  #instance(key: string): InstanceId {
+    const held = this.#instances.get(key);
+    if (held !== undefined) return held;
+    const parsed = parseInstanceKey(key);
+    this.#instances.set(key, parsed);
+    return parsed;
   }
 
   #retire(key: string): void {
@@ -238,7 +248,7 @@ export class RenderSession {
   #beforeInstance(key: string): void {
     const { progress, softHeapBytes } = this.context;
     progress.counts(++this.#done, this.#known);
-    this.running = parseInstanceKey(key);
+    this.running = this.#instance(key);
     const { component, source, namespace, name } = this.running;
     progress.instance(`${component} of ${objectLabel(source, namespace, name)}`);
     if (progress.cancelled) throw new RenderStopped('cancelled', 'the render was cancelled');
@@ -254,7 +264,7 @@ export class RenderSession {
   }
 
   #compute(key: string, reader: Reader): InstanceResult {
-    const { component: name, source, namespace, name: objectName } = parseInstanceKey(key);
+    const { component: name, source, namespace, name: objectName } = this.#instance(key);
     const component = this.context.plan.components.get(name);
     if (component === undefined) throw new Error(`no component is called ${name}`);
     reader.input(findKey(source, namespace, objectName));
@@ -267,7 +277,7 @@ export class RenderSession {
   }
 
   #fault(key: string, error: unknown): RenderFault {
-    const instance = parseInstanceKey(key);
+    const instance = this.#instance(key);
     const component = this.context.plan.components.get(instance.component);
     const compiled = component === undefined ? undefined : this.context.host.compiledOf(component.template);
     return faultOf(error, compiled, instance, this.snapshot(instance.source).find(instance.namespace, instance.name));
@@ -278,7 +288,7 @@ export class RenderSession {
   #install(key: string, before: InstanceResult | undefined, after: InstanceResult | undefined): void {
     const first = this.changed.get(key);
     this.changed.set(key, { key, before: first === undefined ? before : first.before, after });
-    const group = this.context.plan.components.get(parseInstanceKey(key).component)?.group;
+    const group = this.context.plan.components.get(this.#instance(key).component)?.group;
     if (group === undefined) return;
     const changes = this.#draft(group).install(key, before ?? EMPTY_RESULT, after ?? EMPTY_RESULT);
     for (const change of changes) this.#note(group, change);

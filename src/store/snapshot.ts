@@ -7,6 +7,11 @@ import { indexVectors } from './key-index.js';
 export const BTree = sortedBTree.default;
 export type BTree<V> = InstanceType<typeof BTree<string, V>>;
 
+/** An empty tree. Its keys are strings, always: the tree's own order has to look at the type of every key first. */
+export function emptyTree<V>(): BTree<V> {
+  return new BTree<string, V>(undefined, (a, b) => (a < b ? -1 : a > b ? 1 : 0));
+}
+
 /**
  * Separates the parts of a composite key. It sorts before every character that a part may hold, so composite keys
  * sort as their parts do.
@@ -26,7 +31,7 @@ export interface SnapshotRoot {
 }
 
 export function emptyRoot(alias: string, revision: number): SnapshotRoot {
-  return { alias, revision, objects: new BTree<string, StoredObject>(), index: new BTree<string, StoredObject>() };
+  return { alias, revision, objects: emptyTree(), index: emptyTree() };
 }
 
 /** A pinned, immutable view of one store. All lists are frozen and in canonical order: namespace, then name. */
