@@ -91,7 +91,11 @@ function quarantineState(
   output: string | undefined,
   log: Logger,
 ): { read: () => StoredQuarantine | undefined; write: (stored: StoredQuarantine) => void } {
-  if (output === undefined) return { read: () => undefined, write: () => undefined };
+  if (output === undefined) {
+    // For the thread that succeeds a lost one.
+    let last: StoredQuarantine | undefined;
+    return { read: () => last, write: (stored) => void (last = stored) };
+  }
   mkdirSync(output, { recursive: true });
   const file = join(output, 'quarantine.json');
   let saved = '';

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { component, renderConfig, site } from '../support/render-config.js';
 import { openRooted, type World } from '../support/runtime-world.js';
+import { makeScratch } from '../support/scratch.js';
 import { post } from './posting.js';
 
 /** `loop` never ends, `hoard` takes all memory, `long` writes too much, `regex` backtracks. */
@@ -16,18 +17,23 @@ const TEMPLATE = `<% if (item.spec.loop) for (;;); %>
 
 const DYING = { deletionTimestamp: '2026-01-01T00:00:00Z' };
 
+const scratch = makeScratch();
 let world: World;
 
 beforeAll(async () => {
   const config = renderConfig({
     components: [component('site', TEMPLATE)],
     admission: { renderTimeoutMs: 400 },
-    render: { heapMiB: 48, maxInstanceBytes: 10_000 },
+    render: { timeoutMs: 400, heapMiB: 48, maxInstanceBytes: 10_000 },
   });
-  world = await openRooted({ config, objects: [site('old', { line: 'old' })] });
+  // With an output directory, quarantines survive the thread.
+  world = await openRooted({ config, objects: [site('old', { line: 'old' })], output: scratch.path });
 });
 
-afterAll(() => world.close());
+afterAll(async () => {
+  await world.close();
+  scratch.remove();
+});
 
 async function expectServing(): Promise<void> {
   expect(await post(world, 'fine', { line: 'fine' }, { dryRun: true })).toMatchObject({ allowed: true });
@@ -61,6 +67,15 @@ describe('a change whose own instance breaks a bound', () => {
     const remembered = await post(world, 'dying', { line: 'x', loop: true }, posting);
     expect(remembered).toMatchObject({ allowed: true, reason: 'dying', executed: 0 });
     expect(remembered.warnings[0]).toMatch(/^shop\/dying is still not served: rendering it takes longer/);
+  });
+
+  it('is let go when it stood so before, with a warning', async () => {
+    await world.store(site('standing', { line: 'x', loop: true }));
+    const reply = await post(world, 'standing', { line: 'y', loop: true }, { operation: 'UPDATE' });
+    expect(reply).toMatchObject({ allowed: true, reason: 'same-fault' });
+    expect(reply.warnings[0]).toMatch(/^shop\/standing is still not served: /);
+    const repair = await post(world, 'standing', { line: 'y' }, { operation: 'UPDATE', dryRun: true });
+    expect(repair).toMatchObject({ allowed: true, reason: 'passed' });
   });
 
   it('of memory ends the thread at most: it is denied, remembered, and the next is judged by a new thread', async () => {
