@@ -44,8 +44,14 @@ export async function watchManifests(directory: string, options: WatchOptions): 
   if (!isDirectory(directory))
     throw new ManifestPathError(`${directory} is not a directory: give the one with the manifests`);
   const watcher = new ManifestWatcher(root, { ...DEFAULT_TIMES, ...options });
-  await watcher.start();
-  return watcher;
+  try {
+    await watcher.start();
+    return watcher;
+  } catch (error) {
+    // Its handles would keep a process alive that has nothing to do any more.
+    await watcher.close().catch(() => undefined);
+    throw error;
+  }
 }
 
 export interface LoadedManifests {

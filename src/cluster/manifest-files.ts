@@ -88,8 +88,21 @@ export function fingerprint(root: string, path: string): string {
   }
 }
 
+/** False only where surely nothing is: what stands in a directory that may not be entered is not gone. */
 export function exists(root: string, path: string): boolean {
-  return lstatSync(join(root, path), { throwIfNoEntry: false }) !== undefined;
+  try {
+    return lstatSync(join(root, path), { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return true;
+  }
+}
+
+export function isLink(root: string, path: string): boolean {
+  try {
+    return lstatSync(join(root, path)).isSymbolicLink();
+  } catch {
+    return false;
+  }
 }
 
 /** Reads one manifest file below `root`. Never throws, never waits for a pipe, never follows a link out. */

@@ -1,9 +1,8 @@
-import { lstatSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { ManifestBook } from './manifest-book.js';
-import { comparePaths, exists, isManifestName, type WalkEntry } from './manifest-files.js';
+import { comparePaths, exists, isLink, isManifestName, type WalkEntry } from './manifest-files.js';
 import { logNews, logNotice, noticeOfConflict, noticeOfEntry } from './manifest-notice.js';
 import type { Accepts, ObjectChange } from './manifest-set.js';
 import { TreeWatch } from './tree-watch.js';
@@ -193,7 +192,7 @@ export class ManifestWatcher {
 
   #read(file: string): void {
     this.#missing.delete(file);
-    if (lstatSync(join(this.root, file), { throwIfNoEntry: false })?.isSymbolicLink()) this.#links.add(file);
+    if (isLink(this.root, file)) this.#links.add(file);
     else this.#links.delete(file);
     this.#book.read(file);
   }

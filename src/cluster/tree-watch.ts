@@ -110,12 +110,20 @@ export class TreeWatch {
   }
 }
 
-/** Of what a link points to: the root may be one, and be moved to another directory. */
+/** Of what a link points to: the root may be one, and be moved to another directory. Undefined also where it can't be seen. */
 function inodeOf(path: string): string | undefined {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  return stats && `${stats.dev}:${stats.ino}`;
+  try {
+    const { dev, ino } = statSync(path);
+    return `${dev}:${ino}`;
+  } catch {
+    return undefined;
+  }
 }
 
 function isDirectory(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  try {
+    return lstatSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }
