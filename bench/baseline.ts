@@ -1,5 +1,5 @@
-import type { ComponentSpec, OutputSpec, RenderConfig } from '../src/config/render-config.js';
-import { planRender, type RenderPlan } from '../src/render/plan.js';
+import type { ComponentSpec, OutputSpec } from '../src/config/render-config.js';
+import type { RenderPlan } from '../src/render/plan.js';
 import { indexVectors } from '../src/store/key-index.js';
 import { parsePath } from '../src/store/json-path.js';
 import type { StoredObject } from '../src/store/canonical.js';
@@ -55,10 +55,6 @@ export function renderPlain(
     }
   }
   return plan.config.outputs.flatMap((output) => renderOutput(host, output, stores, groups));
-}
-
-export function planOf(config: RenderConfig): RenderPlan {
-  return planRender(config);
 }
 
 function runComponent(
