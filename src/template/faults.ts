@@ -26,6 +26,10 @@ export class TemplateFault extends Error {
   }
 }
 
+// A template can catch one: what hangs on the class would outlive the call.
+Object.freeze(TemplateFault);
+Object.freeze(TemplateFault.prototype);
+
 /** A template that can't be compiled. */
 export class TemplateCompileError extends Error {
   override readonly name = 'TemplateCompileError';

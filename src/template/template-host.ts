@@ -66,7 +66,7 @@ export class TemplateHost {
   ) {
     this.#compiled = compileAll(config);
     this.#snippets = new Map(config.snippets.map((snippet) => [snippet.name, snippet.template]));
-    this.#bound = { ...compartment.globals, ...HELPERS, ...this.#accessors(config) };
+    this.#bound = { ...compartment.globals, ...withFrozenFunctions({ ...HELPERS, ...this.#accessors(config) }) };
   }
 
   /** Runs a template; throws TemplateFault, or whatever the template's own code throws. */
@@ -120,14 +120,14 @@ export class TemplateHost {
   }
 
   #bindingsFor(compiled: CompiledTemplate, kind: OutputKind): object {
-    return Object.freeze({
-      ...this.#bound,
+    const own = withFrozenFunctions({
       __w: (value: unknown, tag: number) => this.#counted(interpolate(value, kind, tag)),
       __s: (value: unknown, tag: number) => this.#counted(rawText(value, tag)),
       __t: (tag: number, text: string) => this.#traced(compiled, tag, text),
       text: (strings: readonly string[], ...values: readonly unknown[]) => safeText(taggedText(strings, values, kind)),
       snippet: (name: unknown, args: unknown) => this.#snippet(String(name), args, kind),
     });
+    return Object.freeze({ ...this.#bound, ...own });
   }
 
   #counted(text: string): string {
@@ -195,7 +195,7 @@ export class TemplateHost {
   #resources(config: RenderConfig): object {
     const accessors = Object.create(null) as Record<string, object>;
     for (const { alias } of config.watchedResources) {
-      accessors[alias] = Object.freeze({
+      accessors[alias] = withFrozenFunctions({
         list: () => this.#now.list(alias),
         get: (...prefix: readonly unknown[]) => this.#now.get(alias, prefix.map(String)),
         find: (namespace: unknown, name: unknown) => this.#now.find(alias, String(namespace ?? ''), String(name)),
@@ -205,7 +205,7 @@ export class TemplateHost {
   }
 
   #shared(): object {
-    return Object.freeze({
+    return withFrozenFunctions({
       publish: (cell: unknown, key: unknown, value: unknown, options?: { readonly rank?: unknown }) =>
         this.#now.publish(
           String(cell),
@@ -221,6 +221,14 @@ export class TemplateHost {
       count: (group: unknown, cell: unknown) => this.#now.count(String(group), String(cell)),
     });
   }
+}
+
+/** Else a template could keep state between calls as properties of what it calls, or of a helper's `prototype`. */
+function withFrozenFunctions<T extends object>(owner: T): T {
+  for (const value of Object.values(owner) as unknown[]) {
+    if (typeof value === 'function') Object.freeze(Object.freeze(value).prototype);
+  }
+  return Object.freeze(owner);
 }
 
 function rawText(value: unknown, tag?: number): string {

@@ -71,6 +71,19 @@ const FAULTS = {
   'fail()': ["<% fail('spec.line', 'is wrong'); %>", /^spec\.line: is wrong$/],
   'a group of another': ["<%= shared.select('case1', 'c', 'k') %>", /case1/],
   'a resource that is not watched': ['<%= resources.pods.list().length %>', /./],
+  'state on a helper': ['<% isIp.seen = 1; %>', /not extensible/],
+  "state on a helper's prototype": ['<% sortBy.prototype.seen = 1; %>', /not extensible/],
+  'state on an accessor': ['<% shared.select.seen = 1; %>', /not extensible/],
+  'state on a resource': ['<% resources[source].list.seen = 1; %>', /not extensible/],
+  'state on text`...`': ['<% text.seen = 1; %>', /not extensible/],
+  'state on the class of a fault': [
+    "<% try { fail('a', 'b'); } catch (fault) { fault.constructor.seen = 1; } %>",
+    /not extensible/,
+  ],
+  "state on a fault's prototype": [
+    "<% try { fail('a', 'b'); } catch (fault) { Object.getPrototypeOf(fault).seen = 1; } %>",
+    /not extensible/,
+  ],
   'a long value': ["<%= 'x'.repeat(1001) %>", /the limit is render\.maxInstanceBytes/],
   'many values': [
     "<% for (let i = 0; i < 300; i++) { %><%= 'xxxxx' %><% } %>",
