@@ -13,6 +13,12 @@ const SUMMARY = /^(?:Error\(s\) found in configuration file|Fatal errors found i
 /** Paths in a message: quoted, or words of their own. */
 const PATH = /'([^']+)'|"([^"]+)"|<([^<>]+)>|([^\s'"<>]+)/g;
 
+/**
+ * Marks behind a path. Looked for from their beginning only: with a search from each of them a long run of full stops
+ * takes the square of its length.
+ */
+const MARKS_BEHIND = /(?<![.,;:)\]])[.,;:)\]]+$/;
+
 /** Ways of naming a file that tell its content may be in the message. */
 const FILE_PHRASE = /\bfile(?:name)?\s*:?\s+['"<]([^'"<>]+)['">]/gi;
 
@@ -59,7 +65,7 @@ function shownLines(placed: PlacedMessage, lines: CheckLines): readonly string[]
 function mentionsOf(placed: PlacedMessage, lines: CheckLines): readonly string[] {
   const names = new Set<string>(placed.loadedAt === undefined ? [] : [placed.loadedAt.file]);
   for (const found of placed.text.matchAll(PATH)) {
-    const path = (found[1] ?? found[2] ?? found[3] ?? found[4] ?? '').replace(/[.,;:)\]]+$/, '').replace(/:\d+$/, '');
+    const path = (found[1] ?? found[2] ?? found[3] ?? found[4] ?? '').replace(MARKS_BEHIND, '').replace(/:\d+$/, '');
     const name = lines.named(path);
     if (name !== undefined) names.add(name);
   }
@@ -70,5 +76,7 @@ function mentionsOf(placed: PlacedMessage, lines: CheckLines): readonly string[]
 function namesForeignFile(text: string, lines: CheckLines): boolean {
   const paths = [...text.matchAll(FILE_PHRASE)].map((found) => found[1] ?? '');
   const absolute = text.match(/(?<![\w.])\/[\w.][^\s'"<>]*/g) ?? [];
-  return [...paths, ...absolute].some((path) => lines.named(path.replace(/[.,;:]+$|:\d+.*$/g, '')) === undefined);
+  return [...paths, ...absolute].some(
+    (path) => lines.named(path.replace(/(?<![.,;:])[.,;:]+$|:\d+.*$/g, '')) === undefined,
+  );
 }

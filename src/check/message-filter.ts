@@ -31,7 +31,7 @@ const WITHHELD_CONTEXT = /^(?:'…'(?: in section '…')? ?: ?)+/;
 const PEM_MARK = /-{3,}(?:[^-]*-{3,})?/g;
 
 const LEADING_MARKS = /^[('"`<[{,;:.!?-]*/;
-const TRAILING_MARKS = /[)'"`>\]},;:.!?-]*$/;
+const TRAILING_MARKS = /(?<![)'"`>\]},;:.!?-])[)'"`>\]},;:.!?-]*$/;
 
 /** Longer than any word of HAProxy; what is longer and made of base64 characters is a key or a token. */
 const LONGEST_WORD = 24;

@@ -434,6 +434,7 @@ describe('the text of a finding', () => {
     const values = [
       'line 1 of file '.repeat(1_000) + '.'.repeat(16_000) + 'x',
       '/a'.repeat(16_000),
+      `${'.'.repeat(15_000)}x${':'.repeat(15_000)}x`,
       'e '.repeat(2_000),
     ];
     for (const value of values) {
