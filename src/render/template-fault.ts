@@ -92,13 +92,24 @@ function oneLine(text: string): string {
 export function fieldWithValue(item: unknown, value: string): string | undefined {
   if (value === '') return undefined;
   let containing: string | undefined;
-  const exact = findString(item, '', (text, path) => {
+  const isIt = (text: string, path: string): boolean => {
     if (text === value) return true;
     // `metadata.uid` and the like contain short values by accident.
     if (containing === undefined && value.length > 2 && text.includes(value)) containing = path;
     return false;
-  });
-  return exact ?? containing;
+  };
+  for (const [path, part] of mostLikelyFirst(item)) {
+    const exact = findString(part, path, isIt);
+    if (exact !== undefined) return exact;
+  }
+  return containing;
+}
+
+/** The same value may be a name in `metadata` by accident: what a person set comes first. */
+function mostLikelyFirst(item: unknown): readonly (readonly [path: string, part: unknown])[] {
+  if (typeof item !== 'object' || item === null) return [];
+  const { metadata, ...rest } = item as { readonly metadata?: { readonly annotations?: unknown } };
+  return [['metadata.annotations', metadata?.annotations], ...Object.entries(rest), ['metadata', metadata]];
 }
 
 export function findString(
