@@ -169,13 +169,13 @@ export class Judge {
   async #onRendered(call: JudgeCall, reply: ReviewReply, render: Rendered, work: Work): Promise<Judgement> {
     const warnings = warningLines([...render.warnings, ...reply.standing.map(standingWarning)]);
     const base = { ...work, warnings, render: render.render };
-    if (render.unchanged) return { ...base, decision: { kind: 'allowed', reason: 'unchanged' } };
+    if (render.unchanged) return this.#withoutLedgerToo(call, render, allowed(base, 'unchanged'));
     const started = performance.now();
     const { outcome, runs } = await this.#check(call, render);
     const phasesMs = { ...work.phasesMs, check: performance.now() - started };
     const checked = { ...base, checkerRuns: runs, phasesMs };
     if (outcome.kind === 'passed')
-      return { ...checked, decision: { kind: 'allowed', reason: runs === 0 ? 'known' : 'passed' } };
+      return this.#withoutLedgerToo(call, render, allowed(checked, runs === 0 ? 'known' : 'passed'));
     if (outcome.kind === 'unavailable') return { ...checked, decision: onUnavailable(outcome) };
     const faults = await this.options.host.request('trace', {
       render: render.render,
@@ -192,7 +192,25 @@ export class Judge {
     const started = performance.now();
     if (!(await this.#passesWithoutLedger(call))) return judgement;
     const check = judgement.phasesMs.check + performance.now() - started;
-    return { ...judgement, decision: onLedger(call.reviewed), phasesMs: { ...judgement.phasesMs, check } };
+    return {
+      ...judgement,
+      decision: onLedger(call.reviewed, 'clashes with'),
+      phasesMs: { ...judgement.phasesMs, check },
+    };
+  }
+
+  /** What is in the ledger may never be stored, so a pass that leans on it has to hold without it too (DESIGN 8). */
+  async #withoutLedgerToo(call: JudgeCall, render: Rendered, judgement: Judgement): Promise<Judgement> {
+    const { operation, dying } = call.reviewed;
+    if (!render.leansOnLedger || operation === 'DELETE' || dying) return judgement;
+    const started = performance.now();
+    if (await this.#passesWithoutLedger(call)) return judgement;
+    const check = judgement.phasesMs.check + performance.now() - started;
+    return {
+      ...judgement,
+      decision: onLedger(call.reviewed, 'passes only with'),
+      phasesMs: { ...judgement.phasesMs, check },
+    };
   }
 
   async #check(call: JudgeCall, render: Rendered): Promise<CheckedJob> {
@@ -318,8 +336,12 @@ function onUnavailable(outcome: CheckOutcome & { kind: 'unavailable' }): Decisio
   );
 }
 
-function onLedger(reviewed: ReviewedChange): Decision {
-  const cause = `${reviewed.label} clashes with a change that was admitted a moment ago and may not be stored yet`;
+function allowed(judged: Omit<Judgement, 'decision'>, reason: string): Judgement {
+  return { ...judged, decision: { kind: 'allowed', reason } };
+}
+
+function onLedger(reviewed: ReviewedChange, how: 'clashes with' | 'passes only with'): Decision {
+  const cause = `${reviewed.label} ${how} a change that was admitted a moment ago and may not be stored yet`;
   return unjudged('ledger', unjudgedMessage(cause, 'retry in a second, when it is known'));
 }
 

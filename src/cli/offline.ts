@@ -34,7 +34,8 @@ export async function offline<T>(
   const runtime = createRuntime({ config, cluster, output: undefined, log: stderrLog });
   const progress = showProgress(runtime.host);
   try {
-    await runtime.coordinator.cycle();
+    runtime.coordinator.start();
+    await runtime.coordinator.settled();
     progress.stop();
     return await work({ config, cluster, runtime });
   } finally {

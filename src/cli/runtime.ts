@@ -12,7 +12,7 @@ import type { RenderConfig } from '../config/render-config.js';
 import { Coordinator, type ReconcileReport } from '../reconcile/coordinator.js';
 import { createPublisher } from '../reconcile/publish-directory.js';
 import { readState, writeState } from '../reconcile/state-file.js';
-import type { StoredQuarantine } from '../render/protocol.js';
+import type { QuarantineEntry, StoredQuarantine } from '../render/protocol.js';
 import { RenderHost } from '../render/render-host.js';
 
 export interface RuntimeOptions {
@@ -66,12 +66,18 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     verdicts,
     settings: config.render,
     publisher: output === undefined ? undefined : createPublisher({ directory: output }),
+    restored: state.read()?.entries.filter(mayBeRetried) ?? [],
     saveQuarantine: state.write,
     log,
     onAccepted: (revision) => admission.ledger.accepted(revision),
     ...(options.onReconcile === undefined ? {} : { onReport: options.onReconcile }),
   });
   return { host, coordinator, admission, checker, close: () => closeAll(coordinator, host, checker) };
+}
+
+/** What has killed a thread would do it again: it waits until it, or what it reads, has changed. */
+function mayBeRetried({ faults }: QuarantineEntry): boolean {
+  return !faults.some((fault) => fault.startsWith('thread '));
 }
 
 /** A render that can be cancelled stops at its next instance, long before that. */

@@ -26,6 +26,8 @@ export interface CoordinatorOptions {
   readonly settings: RenderSettings;
   /** Where accepted outputs go; undefined for offline commands. */
   readonly publisher: Publisher | undefined;
+  /** Objects that an earlier process had put aside, as the render thread was told at its start. */
+  readonly restored?: readonly ObjectRef[];
   readonly saveQuarantine: (stored: StoredQuarantine) => void;
   readonly log: Logger;
   readonly onReport?: (report: ReconcileReport) => void;
@@ -52,9 +54,11 @@ export class Coordinator {
   /** Whether the accepted root's outputs stand in the output directory. */
   #isPublished = false;
   #rendering = false;
+  #restored: readonly ObjectRef[];
   readonly #closing = new AbortController();
 
   constructor(private readonly options: CoordinatorOptions) {
+    this.#restored = options.restored ?? [];
     this.#trigger = new Trigger(() => this.cycle(), options.settings.debounceMs);
     this.#coldWatch = new ColdWatch(options.host, options.settings.timeoutMs, options.log);
   }
@@ -179,7 +183,11 @@ export class Coordinator {
       if (next === undefined) return 'failed';
       rendered = next;
     }
-    return this.#refused('the checker still refuses the configuration after 16 tries');
+    // Each try has put somebody aside, so the next cycle gets further: giving up here would keep everybody else waiting.
+    this.#trigger.fire(true);
+    return this.#refused(
+      `the checker still refuses the configuration after ${MAX_CHECKS} tries, it goes on from there`,
+    );
   }
 
   async #check(rendered: Rendered): Promise<CheckOutcome> {
@@ -237,6 +245,18 @@ export class Coordinator {
     return 'refused';
   }
 
+  /**
+   * Objects put aside by an earlier process get one more try once there is an accepted root: the configuration, the
+   * checker or what they read may have changed while nobody looked.
+   */
+  async #retryRestored(): Promise<void> {
+    const objects = this.#restored;
+    if (objects.length === 0) return;
+    this.#restored = [];
+    await this.options.host.request('unquarantine', { objects });
+    this.#trigger.fire();
+  }
+
   /** The outputs wait and the check alone is repeated (DESIGN 7): the graph is committed, so the next render is warm. */
   #unchecked(message: string): 'unchecked' {
     this.#fail(`${message}; the check is repeated in ${this.#retryMs} ms, the last accepted configuration stays`);
@@ -282,6 +302,7 @@ export class Coordinator {
       published === undefined ? 'reconciled' : 'published',
     );
     onAccepted?.(revision);
+    await this.#retryRestored();
     if (this.problem !== undefined) return 'failed';
     this.#retryMs = RETRY_MS.first;
     return published === undefined ? 'unchanged' : 'published';

@@ -16,6 +16,8 @@ export class LedgerGround {
   /** What the state has in: as it was given, and by identity, where the last one of an identity counts. */
   #ledger: readonly ObjectChange[] = [];
   #held = new Map<string, ObjectChange>();
+  /** Inputs that differ from the accepted root's, or did while this ground stood. */
+  #touched = new Set<string>();
 
   constructor(private readonly renderer: Renderer) {}
 
@@ -29,6 +31,11 @@ export class LedgerGround {
     this.#ledger = ledger;
     this.#held = held;
     return this.#state;
+  }
+
+  /** What a render over this ground may see that is not accepted yet. */
+  get touched(): ReadonlySet<string> {
+    return this.#touched;
   }
 
   /** The oldest leave and new ones come behind, nearly always: then nothing in between has to be looked at. */
@@ -62,6 +69,7 @@ export class LedgerGround {
     const session = new RenderSession(this.renderer.context, from);
     for (const { alias, edit } of moves) session.applyEdits(alias, [edit]);
     runBounded(() => session.run(), timeoutMs);
+    session.touched.forEach((key) => this.#touched.add(key));
     // Its outputs are made by each review, with the reviewed change in.
     return session.toState(from.outputs);
   }
@@ -71,6 +79,7 @@ export class LedgerGround {
     this.#state = undefined;
     this.#ledger = [];
     this.#held = new Map();
+    this.#touched = new Set();
   }
 }
 

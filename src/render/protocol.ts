@@ -103,6 +103,8 @@ export type ReviewRender =
       readonly warnings: readonly string[];
       /** Raw configuration lines are among the changed text: never checked together with others. */
       readonly shareable: boolean;
+      /** It might come out otherwise without the changes in the ledger, which may never be stored. */
+      readonly leansOnLedger: boolean;
     } & RenderTimes)
   | ({ readonly kind: 'fault'; readonly faults: readonly TracedFault[]; readonly executed: number } & RenderTimes)
   /** The time bound ended it. `own`: while an instance of the reviewed object ran. */

@@ -64,7 +64,6 @@ export class RenderSession {
   readonly #groups = new Map<string, GroupDraft>();
   readonly #files: Map<string, ChunkTree>;
   readonly #outputRuns = new Map<string, OutputRun>();
-  /** Inputs that have changed since the base. */
   readonly #touched = new Set<string>();
   /** Keys taken apart so far. */
   readonly #instances = new Map<string, InstanceId>();
@@ -355,6 +354,23 @@ export class RenderSession {
   outputs(): Outputs {
     this.context.progress.stage('outputs');
     return renderOutputs(this);
+  }
+
+  /** Inputs that have changed since the base. */
+  get touched(): ReadonlySet<string> {
+    return this.#touched;
+  }
+
+  /**
+   * Whether something that this session executed, or a key that it moved, would be another without these changes of its
+   * base.
+   */
+  leansOn(changes: ReadonlySet<string>): boolean {
+    if (changes.size === 0) return false;
+    return (
+      this.executedKeys.some((key) => this.graph.frameOf(key).some((read) => changes.has(read))) ||
+      this.winnerChanges.some(({ group, cell, key }) => changes.has(selectKey(group, cell, key)))
+    );
   }
 
   /** The last run of an output's template, if it would write the same now. */

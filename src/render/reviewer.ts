@@ -170,6 +170,7 @@ export class Reviewer {
       executed,
       warnings,
       shareable: footprint !== undefined,
+      leansOnLedger: body.ledger.length > 0 && session.leansOn(this.#ground.touched),
       ...times,
     };
   }
