@@ -8,7 +8,14 @@ import { checkerTrouble } from './checker-trouble.js';
 import { findProgram, stampOf, type FoundProgram } from './find-program.js';
 import { parseFindings } from './findings.js';
 import { Lanes } from './lanes.js';
-import { makePrivateDirectory, removeDirectory, UnsafeNameError, writeFiles, type RunAs } from './private-directory.js';
+import {
+  makePrivateDirectory,
+  removeAbandoned,
+  removeDirectory,
+  UnsafeNameError,
+  writeFiles,
+  type RunAs,
+} from './private-directory.js';
 import { errorCode, killGroup, runProgram, type RunEnd } from './run-program.js';
 
 export interface HaproxyCheckerOptions {
@@ -41,6 +48,9 @@ const VERSION_TIMEOUT_MS = 2_000;
  * `check` rejects only if the files can't be had. Only exit code 0 is `passed`; every other one is `refused`, unless the
  * checker itself says that it never got at the files or ran out of memory.
  */
+/** Whether this process has made private directories already. */
+let hasStarted = false;
+
 export function createHaproxyChecker(options: HaproxyCheckerOptions): HaproxyChecker {
   return new ProcessChecker(options);
 }
@@ -56,6 +66,8 @@ class ProcessChecker implements HaproxyChecker {
   private readonly groups = new Set<number>();
   private readonly directories = new Set<string>();
   private readonly underWay = new Set<Promise<unknown>>();
+  /** Nothing is made before this is over, or it could be taken for left over. */
+  private readonly swept: Promise<void>;
   private version: string | undefined;
   private probe: Promise<string | undefined> | undefined;
 
@@ -66,6 +78,8 @@ class ProcessChecker implements HaproxyChecker {
     this.program = findProgram(options.settings.command[0] ?? '', process.env['PATH']);
     this.lanes = new Lanes(options.settings.concurrency);
     process.on('exit', this.onExit);
+    this.swept = this.track(removeAbandoned(this.workDirectory, hasStarted));
+    hasStarted = true;
   }
 
   get identity(): string {
@@ -145,6 +159,7 @@ class ProcessChecker implements HaproxyChecker {
     signal: AbortSignal,
     started: number,
   ): Promise<CheckOutcome> {
+    await this.swept;
     const directory = await makePrivateDirectory(this.workDirectory, this.runAs);
     this.directories.add(directory);
     try {

@@ -1,4 +1,4 @@
-import { chown, mkdir, mkdtemp, open, rm } from 'node:fs/promises';
+import { chown, mkdir, mkdtemp, open, readdir, rm } from 'node:fs/promises';
 import { dirname, join, posix } from 'node:path';
 import type { CheckFile } from './checker.js';
 
@@ -17,10 +17,33 @@ export class UnsafeNameError extends Error {
   readonly code = 'CHECK_FILE_NAME';
 }
 
+const PREFIX = 'rendergate-check-';
+
+/**
+ * Removes what processes left behind that were killed: it may hold private keys. A process with our own number, met
+ * before we have made any, was another one; in a container all have the same.
+ */
+export async function removeAbandoned(parent: string, isOurs: boolean): Promise<void> {
+  const names = await readdir(parent).catch(() => []);
+  const abandoned = names.filter((name) => {
+    const pid = Number(/^rendergate-check-(\d+)-/.exec(name)?.[1]);
+    return pid === process.pid ? !isOurs : pid > 0 && !isAlive(pid);
+  });
+  await Promise.all(abandoned.map((name) => removeDirectory(join(parent, name))));
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
 /** Makes a directory that only its owner can enter. Throws the file system's error. */
 export async function makePrivateDirectory(parent: string, owner: RunAs | undefined): Promise<string> {
   // mkdtemp makes it with mode 0700.
-  const directory = await mkdtemp(join(parent, 'rendergate-check-'));
+  const directory = await mkdtemp(join(parent, `${PREFIX}${process.pid}-`));
   await give(directory, owner);
   return directory;
 }

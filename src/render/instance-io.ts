@@ -77,6 +77,10 @@ abstract class TrackedReads {
 }
 
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
+/** An object that gives occasion to thousands of events would flood the log; the rest is counted. */
+const MAX_EVENTS = 100;
+/** The API server takes 1,024 characters for the note of an Event. */
+const MAX_MESSAGE = 1_024;
 const FILE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,250}$/;
 
 /** Reads and effects of one component instance. */
@@ -84,6 +88,7 @@ export class InstanceIo extends TrackedReads implements TemplateIo {
   readonly #uniques: Contribution[] = [];
   readonly #publications: Contribution[] = [];
   readonly #events: LogicalEvent[] = [];
+  #moreEvents = 0;
   #bytes = 0;
 
   constructor(
@@ -135,7 +140,8 @@ export class InstanceIo extends TrackedReads implements TemplateIo {
 
   event(type: 'Normal' | 'Warning', reason: string, message: string): void {
     this.#needs('recordEvent', 'event');
-    this.#events.push({ type, reason, message });
+    if (this.#events.length < MAX_EVENTS) this.#events.push({ type, reason, message: message.slice(0, MAX_MESSAGE) });
+    else this.#moreEvents++;
   }
 
   mount(group: string): SafeText {
@@ -168,7 +174,13 @@ export class InstanceIo extends TrackedReads implements TemplateIo {
       throw new TemplateFault(
         `component ${this.component.name} mixes ${used.join(' and ')}; one component uses one of them`,
       );
-    return { text, uniques: this.#uniques, publications: this.#publications, events: this.#events };
+    return { text, uniques: this.#uniques, publications: this.#publications, events: this.#allEvents() };
+  }
+
+  #allEvents(): readonly LogicalEvent[] {
+    if (this.#moreEvents === 0) return this.#events;
+    const message = `and ${this.#moreEvents} more events of component ${this.component.name}`;
+    return [...this.#events, { type: 'Warning', reason: 'MoreEvents', message }];
   }
 }
 

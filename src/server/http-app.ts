@@ -8,7 +8,7 @@ import type { HealthCheck, ReviewHandler } from './contract.js';
 import { rootReport, singleReport } from './health.js';
 import type { HealthReport } from './health.js';
 import type { Metrics, Route } from './metrics.js';
-import { declaresTooMuch, readBody } from './request-body.js';
+import { BodyBudget, declaresTooMuch, readBody } from './request-body.js';
 import { refuse, sendText, statusDocument } from './status-reply.js';
 
 export interface AppOptions {
@@ -47,27 +47,41 @@ export function createApp(options: AppOptions): Express {
   return app;
 }
 
+/** Largest bodies that may be held at once: far more than the API server has under way, far less than a container has. */
+const LARGEST_BODIES = 16;
+
 function mountValidate(app: Express, validate: NonNullable<AppOptions['validate']>): void {
-  app.post('/validate', (req, res) => answerReview(req, res, validate));
+  const budget = new BodyBudget(LARGEST_BODIES * validate.maxBodyBytes);
+  app.post('/validate', (req, res) => answerReview(req, res, validate, budget));
   app.all('/validate', (req, res) => methodNotAllowed(req, res, 'POST'));
 }
 
-async function answerReview(req: Request, res: Response, validate: NonNullable<AppOptions['validate']>): Promise<void> {
+async function answerReview(
+  req: Request,
+  res: Response,
+  validate: NonNullable<AppOptions['validate']>,
+  budget: BodyBudget,
+): Promise<void> {
   const { maxBodyBytes } = validate;
   const tooLarge = `the body is larger than ${maxBodyBytes} bytes; nothing was reviewed`;
   if (!isJson(req)) return refuse(req, res, 415, `send an AdmissionReview as ${JSON_TYPE}, without content encoding`);
   if (declaresTooMuch(req, maxBodyBytes)) return refuse(req, res, 413, tooLarge);
   if (req.headers.expect !== undefined && req.httpVersion === '1.1') res.writeContinue();
-  const body = await readBody(req, maxBodyBytes);
+  const body = await readBody(req, maxBodyBytes, budget);
   if (body.kind === 'too-large') return refuse(req, res, 413, tooLarge);
-  if (body.kind === 'aborted') return;
-  const reply = await validate.review({
-    body: body.text,
-    timeout: firstOf(req.query['timeout']),
-    receivedAt: validate.receivedAt(req),
-    signal: goneSignal(res),
-  });
-  sendText(res, reply.status, JSON_TYPE, reply.body);
+  if (body.kind === 'crowded') return refuse(req, res, 503, 'too many large reviews are under way; try again');
+  if (body.kind !== 'read') return;
+  try {
+    const reply = await validate.review({
+      body: body.text,
+      timeout: firstOf(req.query['timeout']),
+      receivedAt: validate.receivedAt(req),
+      signal: goneSignal(res),
+    });
+    sendText(res, reply.status, JSON_TYPE, reply.body);
+  } finally {
+    budget.give(body.bytes);
+  }
 }
 
 /** Only the media type counts: parameters such as charset are tolerated (P1). */

@@ -13,6 +13,7 @@ const REASONS: ReadonlyMap<number, string> = new Map([
   [413, 'RequestEntityTooLarge'],
   [415, 'UnsupportedMediaType'],
   [500, 'InternalError'],
+  [503, 'ServiceUnavailable'],
 ]);
 
 /** A `metav1.Status` document: the API server shows its message when a webhook call fails. */
