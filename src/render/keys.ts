@@ -51,6 +51,10 @@ export function identityKey(alias: string, namespace: string, name: string): str
   return `${alias}${SEPARATOR}${namespace}${SEPARATOR}${name}`;
 }
 
+export function refKey(ref: { readonly alias: string; readonly namespace: string; readonly name: string }): string {
+  return identityKey(ref.alias, ref.namespace, ref.name);
+}
+
 /**
  * The inputs that a change can affect: its identity, the list, and every prefix of its old and its new key vectors.
  * Reads that found nothing are inputs too, so a creation reaches those who missed it.

@@ -1,4 +1,3 @@
-import { getHeapStatistics } from 'node:v8';
 import type { GraphPolicy, Reader } from '../graph/session.js';
 import { GraphSession } from '../graph/session.js';
 import { overlay, type ObjectEdit, type StoreChange, sameContent } from '../store/object-store.js';
@@ -7,8 +6,15 @@ import type { TemplateHost } from '../template/template-host.js';
 import { type ChunkTree, withChunk, withoutChunk } from './chunk-tree.js';
 import { type OwnedContribution, type WinnerChange, winnerIn, winnersIn } from './contribution-index.js';
 import { EMPTY_GROUP, GroupDraft, type GroupState } from './group-state.js';
+import { stopOverLimit } from './heap-limit.js';
 import { InstanceIo, valueOf } from './instance-io.js';
-import { type InstanceResult, type RenderFault, sameResult } from './instance-result.js';
+import {
+  type ChangedInstance,
+  EMPTY_RESULT,
+  type InstanceResult,
+  type RenderFault,
+  sameResult,
+} from './instance-result.js';
 import {
   countKey,
   findKey,
@@ -35,16 +41,8 @@ export interface RenderContext {
   readonly softHeapBytes: number;
 }
 
-const EMPTY_RESULT: InstanceResult = { text: '', uniques: [], publications: [], events: [] };
 /** Reading the heap's size takes about 2 us; an instance writes at most 1 MiB by default. */
 const HEAP_CHECK_EVERY = 64;
-
-/** An instance whose result differs from the one before this session. */
-export interface ChangedInstance {
-  readonly key: string;
-  readonly before: InstanceResult | undefined;
-  readonly after: InstanceResult | undefined;
-}
 
 /**
  * One render's private state over a committed one (decision 0023, "Render transaction"). `apply` takes changes in, `run`
@@ -251,15 +249,7 @@ export class RenderSession {
     const { component, source, namespace, name } = this.running;
     progress.instance(`${component} of ${objectLabel(source, namespace, name)}`);
     if (progress.cancelled) throw new RenderStopped('cancelled', 'the render was cancelled');
-    if (this.#done % HEAP_CHECK_EVERY !== 1) return;
-    const used = getHeapStatistics().used_heap_size;
-    progress.heap(used / 1024 / 1024);
-    if (used <= softHeapBytes) return;
-    const mebibytes = Math.round(used / 1024 / 1024);
-    throw new RenderStopped(
-      'heap',
-      `the render uses ${mebibytes} MiB of heap, more than its limit allows; raise render.heap and the container's memory`,
-    );
+    if (this.#done % HEAP_CHECK_EVERY === 1) stopOverLimit(progress, softHeapBytes);
   }
 
   #compute(key: string, reader: Reader): InstanceResult {

@@ -5,12 +5,11 @@ import type { StoreChange } from '../store/object-store.js';
 import { overlay, type ObjectEdit } from '../store/object-store.js';
 import { explainObject } from './explain.js';
 import type { Explanation } from './explanation.js';
-import type { InstanceResult, RenderFault } from './instance-result.js';
-import { identityKey, inputsOfChange, instanceKey, parseInstanceKey } from './keys.js';
+import type { RenderFault } from './instance-result.js';
+import { identityKey, inputsOfChange, instanceKey, refKey } from './keys.js';
 import { flatFiles, type Outputs, outputsDigest, sameOutputs } from './output-tree.js';
 import type {
   ObjectChange,
-  ObjectEvent,
   ObjectRef,
   ReconcileReply,
   StoredQuarantine,
@@ -19,6 +18,7 @@ import type {
   TracedFault,
 } from './protocol.js';
 import { contentHash, Quarantine } from './quarantine.js';
+import { describeFault, instancesOf, newEvents, readsOf } from './render-report.js';
 import { type RenderContext, RenderSession } from './render-session.js';
 import { emptyState, type RenderState } from './render-state.js';
 import { runBounded, TimedOut } from './run-bounded.js';
@@ -133,7 +133,7 @@ export class Renderer {
     this.quarantine.committed();
     // The assignment that publishes the render (decision 0023): graph, indexes and outputs at once, or nothing.
     this.#newest = { state, cursors };
-    const render = this.keep({ outputs, ...readsOf(this.context, state) });
+    const render = this.keep({ outputs, ...readsOf(new RenderSession(this.context, state)) });
     this.#committed.set(render, this.#newest);
     const accepted = this.#accepted?.state.outputs;
     return {
@@ -374,31 +374,6 @@ export class Renderer {
   }
 }
 
-function refKey({ alias, namespace, name }: ObjectRef): string {
-  return identityKey(alias, namespace, name);
-}
-
-/** Reads over a committed state, for tracing. */
-function readsOf(
-  context: RenderContext,
-  state: RenderState,
-): Pick<RenderSession, 'snapshot' | 'winner' | 'winners' | 'count'> {
-  const session = new RenderSession(context, state);
-  return {
-    snapshot: (alias) => session.snapshot(alias),
-    winner: (group, cell, key) => session.winner(group, cell, key),
-    winners: (group, cell) => session.winners(group, cell),
-    count: (group, cell) => session.count(group, cell),
-  };
-}
-
-function instancesOf(context: RenderContext, state: RenderState): number {
-  let instances = 0;
-  for (const [alias, components] of context.plan.bySource)
-    instances += components.length * (state.snapshots.get(alias)?.size ?? 0);
-  return instances;
-}
-
 /** The last edit of each identity; a quarantined object's own change was lifted before, so its new content goes in. */
 function mergedEdits(changes: readonly StoreChange[], quarantine: Quarantine): Map<string, ObjectEdit[]> {
   const last = new Map<string, StoreChange>();
@@ -410,24 +385,4 @@ function mergedEdits(changes: readonly StoreChange[], quarantine: Quarantine): M
     edits.set(alias, [...(edits.get(alias) ?? []), { namespace, name, object: after }]);
   }
   return edits;
-}
-
-export function describeFault(fault: RenderFault): string {
-  return fault.field === undefined ? fault.reason : `${fault.field}: ${fault.reason}`;
-}
-
-/** Events that this render recorded and the one before did not. */
-function newEvents(session: RenderSession): readonly ObjectEvent[] {
-  return [...session.changed.values()].flatMap(({ key, before, after }) => {
-    const { source, namespace, name } = parseInstanceKey(key);
-    return eventsAdded(before, after).map((event) => ({ alias: source, namespace, name, ...event }));
-  });
-}
-
-export function eventsAdded(
-  before: InstanceResult | undefined,
-  after: InstanceResult | undefined,
-): InstanceResult['events'] {
-  const known = new Set(before?.events.map((event) => `${event.reason} ${event.message}`));
-  return (after?.events ?? []).filter((event) => !known.has(`${event.reason} ${event.message}`));
 }

@@ -2,20 +2,20 @@ import { IngestError } from '../store/canonical.js';
 import type { ObjectEdit } from '../store/object-store.js';
 import { TemplateFault } from '../template/faults.js';
 import type { InstanceResult, RenderFault } from './instance-result.js';
-import { inputsOfChange, instanceKey, objectLabel, parseInstanceKey } from './keys.js';
+import { inputsOfChange, instanceKey, objectLabel, parseInstanceKey, refKey } from './keys.js';
 import { LedgerGround } from './ledger-ground.js';
 import { type Outputs, outputsDigest, sameOutputs } from './output-tree.js';
 import type {
   LedgerEntry,
   ObjectChange,
-  ObjectRef,
   QuarantineEntry,
   ReviewRender,
   ReviewReply,
   ThreadApi,
   TracedFault,
 } from './protocol.js';
-import { eventsAdded, type Renderer } from './renderer.js';
+import { eventsAdded, readsOf } from './render-report.js';
+import type { Renderer } from './renderer.js';
 import { RenderSession } from './render-session.js';
 import type { RenderState } from './render-state.js';
 import { runBounded, TimedOut } from './run-bounded.js';
@@ -157,7 +157,7 @@ export class Reviewer {
     times: { overlayMs: number; renderMs: number },
   ): ReviewRender {
     const { outputs, digest, unchanged, raw } = done;
-    const render = this.renderer.keep(traceable(session, outputs));
+    const render = this.renderer.keep({ outputs, ...readsOf(session) });
     const footprint = raw ? undefined : footprintOf(session);
     this.#reviewed.set(render, { base, ledger: body.ledger, change: body.change, footprint });
     const warnings = warningsOf(session, body.change);
@@ -224,7 +224,7 @@ export class Reviewer {
       );
       const { outputs, digest } = runBounded(() => this.#finish(session, base), body.timeoutMs);
       return {
-        render: this.renderer.keep(traceable(session, outputs)),
+        render: this.renderer.keep({ outputs, ...readsOf(session) }),
         digest,
         left: body.renders.filter((id) => !chosen.includes(id)),
       };
@@ -251,23 +251,6 @@ export class Reviewer {
 
 function isRenderEnd(error: unknown): boolean {
   return error instanceof RenderFailure || error instanceof TimedOut || error instanceof RenderStopped;
-}
-
-function traceable(
-  session: RenderSession,
-  outputs: Outputs,
-): { outputs: Outputs } & Pick<RenderSession, 'snapshot' | 'winner' | 'winners' | 'count'> {
-  return {
-    outputs,
-    snapshot: (alias) => session.snapshot(alias),
-    winner: (group, cell, key) => session.winner(group, cell, key),
-    winners: (group, cell) => session.winners(group, cell),
-    count: (group, cell) => session.count(group, cell),
-  };
-}
-
-function refKey(ref: ObjectRef): string {
-  return `${ref.alias} ${ref.namespace}/${ref.name}`;
 }
 
 function footprintOf(session: RenderSession): ReadonlySet<string> | undefined {
