@@ -15,5 +15,6 @@ export default {
   },
   // Jest would take one worker on two cores; much of the time here is spent in child processes.
   maxWorkers: Math.max(2, availableParallelism() - 1),
+  testSequencer: './test/support/longest-first.mjs',
   testTimeout: 60_000,
 };
