@@ -22,7 +22,7 @@ export async function explain(object: string, options: ExplainOptions): Promise<
 }
 
 /** `ALIAS/NAMESPACE/NAME`, or `ALIAS/NAME` for what has no namespace. Throws UsageError. */
-export function parseObject(text: string, aliases: readonly string[]): ObjectRef {
+function parseObject(text: string, aliases: readonly string[]): ObjectRef {
   const [alias = '', ...rest] = text.split('/');
   if (!aliases.includes(alias))
     throw new UsageError(`"${alias}" is no watched resource; give one of ${aliases.join(', ')}`);

@@ -1,7 +1,7 @@
 import type { Diagnostics } from './diagnostics.js';
 import { API_VERSION, type ConfigDocument, documentSchema, KIND } from './schema.js';
 import { fieldsOfSchema } from './schema-fields.js';
-import { reportIssues } from './schema-issues.js';
+import { ownValue, reportIssues } from './schema-issues.js';
 
 /** For the fields beside the spec, which can't be cut out. */
 const STAND_IN = { apiVersion: API_VERSION, kind: KIND, metadata: { name: 'unknown' } };
@@ -42,10 +42,4 @@ function cut(root: unknown, path: readonly PropertyKey[]): boolean {
   if (Array.isArray(owner)) owner.splice(Number(last), 1);
   else delete (owner as Record<PropertyKey, unknown>)[last];
   return true;
-}
-
-function ownValue(value: unknown, step: PropertyKey): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, step)
-    ? (value as Record<PropertyKey, unknown>)[step]
-    : undefined;
 }

@@ -70,12 +70,13 @@ const TYPES: Readonly<Record<string, string>> = {
   boolean: 'true or false',
 };
 
+/** An own property only: names come from outside. */
+export function ownValue(value: unknown, step: PropertyKey): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, step)
+    ? (value as Record<PropertyKey, unknown>)[step]
+    : undefined;
+}
+
 function valueAt(root: unknown, path: FieldPath): unknown {
-  return path.reduce<unknown>(
-    (value, step) =>
-      typeof value === 'object' && value !== null && Object.hasOwn(value, step)
-        ? (value as Record<PropertyKey, unknown>)[step]
-        : undefined,
-    root,
-  );
+  return path.reduce<unknown>(ownValue, root);
 }

@@ -5,8 +5,9 @@ import { type ContributionIndex, contenders, type OwnedContribution } from './co
 import type { Contribution, InstanceResult } from './instance-result.js';
 import { describeInput, inputsOfChange, instanceKey, parseInstanceKey } from './keys.js';
 import type { OutputTree } from './output-tree.js';
-import type { Claim, ExplainedInstance, Explanation, ObjectRef, Reader, WrittenLines } from './explanation.js';
+import type { Claim, ExplainedInstance, Explanation, Reader, WrittenLines } from './explanation.js';
 import type { RenderPlan } from './plan.js';
+import type { ObjectRef } from './protocol.js';
 import type { RenderState } from './render-state.js';
 
 /**

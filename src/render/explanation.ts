@@ -1,7 +1,5 @@
 import type { ObjectRef, QuarantineEntry } from './protocol.js';
 
-export type { ObjectRef };
-
 /** An instance that observed the object, and the read through which it did. */
 export interface Reader extends ObjectRef {
   readonly component: string;

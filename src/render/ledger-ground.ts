@@ -1,4 +1,4 @@
-import { identityKey } from './keys.js';
+import { refKey } from './keys.js';
 import type { ObjectChange } from './protocol.js';
 import type { Renderer } from './renderer.js';
 import { RenderSession } from './render-session.js';
@@ -53,9 +53,9 @@ export class LedgerGround {
 
   #differenceOf(left: readonly ObjectChange[], come: readonly ObjectChange[], base: RenderState): Difference {
     const held = new Map(this.#held);
-    for (const change of left) if (held.get(keyOf(change)) === change) held.delete(keyOf(change));
-    for (const change of come) held.set(keyOf(change), change);
-    const touched = new Map([...left, ...come].map((change) => [keyOf(change), change]));
+    for (const change of left) if (held.get(refKey(change)) === change) held.delete(refKey(change));
+    for (const change of come) held.set(refKey(change), change);
+    const touched = new Map([...left, ...come].map((change) => [refKey(change), change]));
     const moves = [...touched].flatMap(([key, ref]): Move[] => {
       const [before, after] = [this.#held.get(key), held.get(key)];
       if (after === undefined) return before === undefined ? [] : [{ alias: ref.alias, edit: restored(ref, base) }];
@@ -96,8 +96,4 @@ interface Move {
 /** What has left the ledger is what the accepted root has in its place. */
 function restored({ alias, namespace, name }: ObjectChange, base: RenderState): Move['edit'] {
   return { namespace, name, object: base.snapshots.get(alias)?.find(namespace, name) };
-}
-
-function keyOf({ alias, namespace, name }: ObjectChange): string {
-  return identityKey(alias, namespace, name);
 }
