@@ -34,6 +34,7 @@ export class KeyMap {
 
   /** The map with these keys set, or removed where the number is undefined. */
   with(changes: ReadonlyMap<string, number | undefined>): KeyMap {
+    if (this.size === 0 && changes.size > MOST_CHANGES) return KeyMap.of(changes);
     let { size } = this;
     const all = new Map(this.changes);
     for (const [key, number] of changes) {
@@ -42,6 +43,12 @@ export class KeyMap {
     }
     const next = new KeyMap(this.large, all, size);
     return all.size <= MOST_CHANGES ? next : new KeyMap(next.merged(), new Map(), size);
+  }
+
+  private static of(entries: ReadonlyMap<string, number | undefined>): KeyMap {
+    const large = new Map<string, number>();
+    for (const [key, number] of entries) if (number !== undefined) large.set(key, number);
+    return new KeyMap(large, new Map(), large.size);
   }
 
   private merged(): Map<string, number> {

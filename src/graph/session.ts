@@ -40,6 +40,7 @@ type Mark = 'dirty' | 'check';
 type OwnNode = { -readonly [Field in keyof GraphNode]: GraphNode[Field] };
 
 const NO_READS: readonly string[] = [];
+const NO_EDGES: readonly NodeId[] = [];
 
 /**
  * One render's private layer over a committed generation (decision 0023, "Dependency graph"; the marks are those of
@@ -49,7 +50,11 @@ export class GraphSession {
   readonly counters: SessionCounters = { executed: 0, verified: 0, cutOff: 0, retired: 0, edgesWalked: 0 };
   /** Keys that the last failed evaluation had read up to its throw, those of failed dependencies too: what may mend it. */
   failedReads: readonly string[] = NO_READS;
+  /** Nodes of the generation that this session has changed; undefined: retired. */
   readonly #written = new Map<NodeId, OwnNode | undefined>();
+  /** Nodes with numbers that the generation does not have yet, from `#firstFresh` on: most of a cold render, none of a warm one. */
+  readonly #fresh: (OwnNode | undefined)[] = [];
+  readonly #firstFresh: NodeId;
   readonly #ids = new Map<string, NodeId | undefined>();
   readonly #marks = new Map<NodeId, Mark>();
   readonly #running = new Set<NodeId>();
@@ -66,7 +71,7 @@ export class GraphSession {
     /** Called once for each root that becomes dirty or has to be checked. When all these are evaluated, nothing is stale. */
     private readonly onMarked: (key: string) => void = () => undefined,
   ) {
-    this.#next = base.nodes.size;
+    this.#firstFresh = this.#next = base.nodes.size;
   }
 
   has(key: string): boolean {
@@ -100,9 +105,10 @@ export class GraphSession {
    */
   evaluate(key: string): Evaluation {
     this.failedReads = NO_READS;
+    const id = this.#idOf(key) ?? this.#create(key, 'query');
     try {
-      const evaluation = this.#bringUpToDate(key);
-      this.#setRoot(key, true);
+      const evaluation = this.#bringUpToDate(id, key);
+      this.#setRoot(id, true);
       return evaluation;
     } finally {
       this.#sweep();
@@ -111,7 +117,8 @@ export class GraphSession {
 
   /** Nobody outside asks for the query any more: it goes with its edges, unless another query depends on it. */
   retire(key: string): void {
-    this.#setRoot(key, false);
+    const id = this.#idOf(key);
+    if (id !== undefined) this.#setRoot(id, false);
     this.#sweep();
   }
 
@@ -126,18 +133,18 @@ export class GraphSession {
     }
     const { base } = this;
     this.#isCommitted = true;
-    for (const node of this.#written.values()) if (node !== undefined) node.observers = settled(node.observers);
+    for (const nodes of [this.#written.values(), this.#fresh])
+      for (const node of nodes) if (node !== undefined) node.observers = settled(node.observers);
     return {
       number: base.number + 1,
-      nodes: base.nodes.with(this.#written),
+      nodes: base.nodes.with(this.#written).concat(this.#fresh),
       ids: base.ids.with(this.#ids),
       free: base.free.skipLast(this.#taken).concat(this.#freed),
     };
   }
 
-  #bringUpToDate(key: string): Evaluation {
-    const id = this.#idOf(key);
-    if (id === undefined) return this.#execute(this.#create(key, 'query'), key);
+  #bringUpToDate(id: NodeId, key: string): Evaluation {
+    if (this.#find(id) === undefined && !this.#running.has(id)) return this.#execute(id, key);
     if (this.#running.has(id)) throw new Error(`graph: the query ${key} depends on itself`);
     const mark = this.#marks.get(id);
     if (mark === undefined) return { value: this.#node(id).value, outcome: 'green', changed: false };
@@ -146,7 +153,7 @@ export class GraphSession {
   }
 
   #execute(id: NodeId, key: string): Evaluation {
-    const before = this.#written.get(id) ?? this.base.nodes.get(id);
+    const before = this.#find(id);
     const frame = new FrameRecorder(this.#readOf);
     this.#running.add(id);
     let value: unknown;
@@ -176,9 +183,9 @@ export class GraphSession {
     const kept = same ? before.value : value;
     const edges = this.#replaceFrame(id, before?.frame ?? [], frame);
     // Read again: the query's own evaluation may have added observers.
-    const observers = this.#written.get(id)?.observers ?? before?.observers ?? EMPTY_IDS;
+    const observers = this.#find(id)?.observers ?? EMPTY_IDS;
     const root = before?.root ?? this.#running.size === 0;
-    this.#written.set(id, { key, kind: 'query', root, frame: edges, observers, value: kept });
+    this.#write(id, { key, kind: 'query', root, frame: edges, observers, value: kept });
     if (!root && sizeOf(observers) === 0) this.#orphans.push(id);
     this.#marks.delete(id);
     if (!same && before !== undefined) this.#markObservers(this.#node(id), 'dirty');
@@ -195,7 +202,7 @@ export class GraphSession {
   #frameChanged(id: NodeId): boolean {
     for (const dependency of this.#node(id).frame) {
       this.counters.edgesWalked++;
-      if (this.#marks.has(dependency)) this.#bringUpToDate(this.#node(dependency).key);
+      if (this.#marks.has(dependency)) this.#bringUpToDate(dependency, this.#node(dependency).key);
       if (this.#marks.get(id) === 'dirty') return true;
     }
     return false;
@@ -210,14 +217,18 @@ export class GraphSession {
   readonly #readOf = {
     input: (key: string): NodeId => this.#idOf(key) ?? this.#create(key, 'input'),
     query: (key: string): { id: NodeId; value: unknown } => {
-      const { value } = this.#bringUpToDate(key);
-      return { id: this.#idOf(key) as NodeId, value };
+      const id = this.#idOf(key) ?? this.#create(key, 'query');
+      return { id, value: this.#bringUpToDate(id, key).value };
     },
   };
 
   /** Keeps the old array when nothing moved, the common case: then no edge is touched at all. */
   #replaceFrame(id: NodeId, before: readonly NodeId[], after: readonly NodeId[]): readonly NodeId[] {
     if (before.length === after.length && before.every((dependency, at) => after[at] === dependency)) return before;
+    if (before.length === 0) {
+      for (const dependency of after) this.#observe(dependency, id);
+      return after;
+    }
     const old = new Set(before);
     const now = new Set(after);
     for (const dependency of now) if (!old.has(dependency)) this.#observe(dependency, id);
@@ -236,9 +247,7 @@ export class GraphSession {
     if (sizeOf(node.observers) === 0) this.#orphans.push(dependency);
   }
 
-  #setRoot(key: string, root: boolean): void {
-    const id = this.#idOf(key);
-    if (id === undefined) return;
+  #setRoot(id: NodeId, root: boolean): void {
     if (this.#node(id).root !== root) this.#own(id).root = root;
     if (!root) this.#orphans.push(id);
   }
@@ -246,7 +255,7 @@ export class GraphSession {
   /** Removes what nobody depends on, and then what only that had depended on. */
   #sweep(): void {
     for (let id = this.#orphans.pop(); id !== undefined; id = this.#orphans.pop()) {
-      const node = this.#written.get(id);
+      const node = this.#find(id);
       if (node === undefined || node.root || sizeOf(node.observers) > 0) continue;
       this.#forget(id, node.key);
       this.#marks.delete(id);
@@ -275,16 +284,25 @@ export class GraphSession {
   }
 
   #node(id: NodeId): GraphNode {
-    const own = this.#written.get(id);
-    if (own !== undefined) return own;
-    const node = this.#written.has(id) ? undefined : this.base.nodes.get(id);
+    const node = this.#find(id);
     if (node === undefined) throw new Error(`graph: node ${id} is referred to but not there`);
     return node;
   }
 
+  #find(id: NodeId): GraphNode | undefined {
+    if (id >= this.#firstFresh) return this.#fresh[id - this.#firstFresh];
+    const own = this.#written.get(id);
+    return own !== undefined || this.#written.has(id) ? own : this.base.nodes.get(id);
+  }
+
+  #write(id: NodeId, node: OwnNode | undefined): void {
+    if (id >= this.#firstFresh) this.#fresh[id - this.#firstFresh] = node;
+    else this.#written.set(id, node);
+  }
+
   #own(id: NodeId): OwnNode {
     if (this.#isCommitted) throw new Error('graph: the session has been committed, its nodes are shared');
-    const held = this.#written.get(id);
+    const held = id >= this.#firstFresh ? this.#fresh[id - this.#firstFresh] : this.#written.get(id);
     if (held !== undefined) return held;
     const own = { ...this.#node(id) };
     this.#written.set(id, own);
@@ -293,14 +311,17 @@ export class GraphSession {
 
   #nodeByKey(key: string): GraphNode | undefined {
     const id = this.#idOf(key);
-    return id === undefined ? undefined : (this.#written.get(id) ?? this.base.nodes.get(id));
+    return id === undefined ? undefined : this.#find(id);
   }
 
   #create(key: string, kind: 'input' | 'query'): NodeId {
     const id = this.#freeId();
     this.#ids.set(key, id);
-    if (kind === 'query') return id;
-    this.#written.set(id, { key, kind, root: false, frame: [], observers: EMPTY_IDS, value: undefined });
+    if (kind === 'query') {
+      this.#write(id, undefined);
+      return id;
+    }
+    this.#write(id, { key, kind, root: false, frame: NO_EDGES, observers: EMPTY_IDS, value: undefined });
     this.#orphans.push(id);
     return id;
   }
@@ -314,7 +335,7 @@ export class GraphSession {
 
   #forget(id: NodeId, key: string): void {
     this.#ids.set(key, undefined);
-    this.#written.set(id, undefined);
+    this.#write(id, undefined);
     this.#freed.push(id);
   }
 }
