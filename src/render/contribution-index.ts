@@ -1,18 +1,13 @@
 import { type BTree, emptyTree, SEPARATOR } from '../store/snapshot.js';
-import type { Contribution } from './instance-result.js';
-import { sameContribution } from './instance-result.js';
-
-/** A contribution with its owner, as the index holds it. */
-export interface OwnedContribution extends Contribution {
-  readonly owner: string;
-}
+import { type Contribution, sameContribution, sameWinner } from './contribution.js';
+import { FreshContributions } from './fresh-contributions.js';
 
 /** What changed in one (cell, key): its winner's text before and after; undefined where there is none. */
 export interface WinnerChange {
   readonly cell: string;
   readonly key: string;
-  readonly before: OwnedContribution | undefined;
-  readonly after: OwnedContribution | undefined;
+  readonly before: Contribution | undefined;
+  readonly after: Contribution | undefined;
 }
 
 /**
@@ -21,7 +16,7 @@ export interface WinnerChange {
  * next one without executing anything (decision 0023, "Output and supported effects").
  */
 export interface ContributionIndex {
-  readonly entries: BTree<OwnedContribution>;
+  readonly entries: BTree<Contribution>;
   /** Number of keys by cell: what `shared.count` reads in O(1). */
   readonly counts: ReadonlyMap<string, number>;
 }
@@ -30,16 +25,29 @@ export function emptyIndex(): ContributionIndex {
   return { entries: emptyTree(), counts: new Map() };
 }
 
-/** A session's private copy of an index; the base is never written. */
-export class ContributionDraft {
-  readonly #entries: BTree<OwnedContribution>;
+/** A session's contributions to one group: what a private copy of the base's index is asked and told. */
+export interface Contributions {
+  readonly counts: ReadonlyMap<string, number>;
+  winner(cell: string, key: string): Contribution | undefined;
+  /** Winners of a cell in key order. */
+  winners(cell: string): readonly Contribution[];
+  /** Replaces what an owner contributes; returns each key whose winner is now another, or has another text. */
+  replace(before: readonly Contribution[], after: readonly Contribution[]): readonly WinnerChange[];
+  toIndex(): ContributionIndex;
+}
+
+export function contributionsOver(base: ContributionIndex): Contributions {
+  return base.entries.size === 0 ? new FreshContributions() : new ContributionDraft(base);
+}
+
+/** Over an index with entries: a private copy of its tree; the base is never written. */
+class ContributionDraft implements Contributions {
+  readonly #entries: BTree<Contribution>;
   readonly #counts: Map<string, number>;
   /** Winners looked up so far, by cell and key: looking one up in the tree costs more than most templates. */
-  readonly #winners = new Map<string, OwnedContribution | undefined>();
-  readonly #isNew: boolean;
+  readonly #winners = new Map<string, Contribution | undefined>();
 
   constructor(base: ContributionIndex) {
-    this.#isNew = base.entries.size === 0;
     this.#entries = base.entries.clone();
     this.#counts = new Map(base.counts);
   }
@@ -52,42 +60,37 @@ export class ContributionDraft {
     return this.#counts;
   }
 
-  winner(cell: string, key: string): OwnedContribution | undefined {
+  winner(cell: string, key: string): Contribution | undefined {
     const place = cell + SEPARATOR + key;
     const held = this.#winners.get(place);
-    if (held !== undefined) return held;
-    // What was written in this session is remembered, so over an empty base there is nothing else.
-    if (this.#isNew || this.#winners.has(place)) return undefined;
+    if (held !== undefined || this.#winners.has(place)) return held;
     const found = winnerIn(this.#entries, cell, key);
     this.#winners.set(place, found);
     return found;
   }
 
-  winners(cell: string): readonly OwnedContribution[] {
+  winners(cell: string): readonly Contribution[] {
     return winnersIn(this.#entries, cell);
   }
 
-  /** Replaces what `owner` contributes; returns each key whose winner is now another, or has another text. */
-  replace(owner: string, before: readonly Contribution[], after: readonly Contribution[]): readonly WinnerChange[] {
+  replace(before: readonly Contribution[], after: readonly Contribution[]): readonly WinnerChange[] {
     const touched = touchedKeys(before, after);
     const winners = touched.map(({ cell, key }) => this.winner(cell, key));
     before.forEach((contribution, at) => {
-      if (!sameAt(contribution, after[at])) this.#entries.delete(entryKey(contribution, owner, at));
+      if (!sameAt(contribution, after[at])) this.#entries.delete(entryKey(contribution));
     });
     after.forEach((contribution, at) => {
-      if (!sameAt(contribution, before[at]))
-        this.#entries.set(entryKey(contribution, owner, at), { ...contribution, owner });
+      if (!sameAt(contribution, before[at])) this.#entries.set(entryKey(contribution), contribution);
     });
     return touched.flatMap(({ cell, key }, at) => this.#change(cell, key, winners[at]));
   }
 
-  #change(cell: string, key: string, before: OwnedContribution | undefined): WinnerChange[] {
+  #change(cell: string, key: string, before: Contribution | undefined): WinnerChange[] {
     const after = winnerIn(this.#entries, cell, key);
     this.#winners.set(cell + SEPARATOR + key, after);
     if (before === undefined && after !== undefined) this.#counts.set(cell, (this.#counts.get(cell) ?? 0) + 1);
     if (before !== undefined && after === undefined) this.#uncount(cell);
-    const same = before?.owner === after?.owner && before?.text === after?.text;
-    return same ? [] : [{ cell, key, before, after }];
+    return sameWinner(before, after) ? [] : [{ cell, key, before, after }];
   }
 
   #uncount(cell: string): void {
@@ -110,19 +113,19 @@ function touchedKeys(before: readonly Contribution[], after: readonly Contributi
 }
 
 /** `0rank` sorts before `1`: a ranked contribution wins over unranked ones. */
-function entryKey(contribution: Contribution, owner: string, call: number): string {
-  const rank = contribution.rank === '' ? '1' : `0${contribution.rank}`;
-  return [contribution.cell, contribution.key, rank, owner, String(call).padStart(7, '0')].join(SEPARATOR);
+export function entryKey({ cell, key, rank, owner, call }: Contribution): string {
+  const ordered = rank === '' ? '1' : `0${rank}`;
+  return [cell, key, ordered, owner, String(call).padStart(7, '0')].join(SEPARATOR);
 }
 
-export function winnerIn(entries: BTree<OwnedContribution>, cell: string, key: string): OwnedContribution | undefined {
+export function winnerIn(entries: BTree<Contribution>, cell: string, key: string): Contribution | undefined {
   const found = entries.getPairOrNextHigher(`${cell}${SEPARATOR}${key}${SEPARATOR}`)?.[1];
   return found !== undefined && found.cell === cell && found.key === key ? found : undefined;
 }
 
 /** Winners of a cell in key order. */
-export function winnersIn(entries: BTree<OwnedContribution>, cell: string): readonly OwnedContribution[] {
-  const winners: OwnedContribution[] = [];
+export function winnersIn(entries: BTree<Contribution>, cell: string): readonly Contribution[] {
+  const winners: Contribution[] = [];
   const start = cell + SEPARATOR;
   entries.forRange(start, `${cell}\u0001`, false, (_, contribution) => {
     if (winners.at(-1)?.key !== contribution.key) winners.push(contribution);
@@ -131,7 +134,7 @@ export function winnersIn(entries: BTree<OwnedContribution>, cell: string): read
 }
 
 /** All contributions to one key, the winner first. */
-export function contenders(entries: BTree<OwnedContribution>, cell: string, key: string): readonly OwnedContribution[] {
+export function contenders(entries: BTree<Contribution>, cell: string, key: string): readonly Contribution[] {
   const start = `${cell}${SEPARATOR}${key}`;
   return entries.getRange(start + SEPARATOR, `${start}\u0001`).map((pair) => pair[1]);
 }

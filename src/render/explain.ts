@@ -1,8 +1,9 @@
 import type { Generation } from '../graph/generation.js';
 import { nodeByKey } from '../graph/generation.js';
 import { type ChunkTree, linesBefore } from './chunk-tree.js';
-import { type ContributionIndex, contenders, type OwnedContribution } from './contribution-index.js';
-import type { Contribution, InstanceResult } from './instance-result.js';
+import type { Contribution } from './contribution.js';
+import { type ContributionIndex, contenders } from './contribution-index.js';
+import type { InstanceResult } from './instance-result.js';
 import { describeInput, inputsOfChange, instanceKey, parseInstanceKey } from './keys.js';
 import type { OutputTree } from './output-tree.js';
 import type { Claim, ExplainedInstance, Explanation, Reader, WrittenLines } from './explanation.js';
@@ -85,7 +86,7 @@ function claims(
   });
 }
 
-function contenderRef({ owner, rank }: OwnedContribution): NonNullable<Claim['winner']> {
+function contenderRef({ owner, rank }: Contribution): NonNullable<Claim['winner']> {
   return { ...toRef(owner), rank };
 }
 

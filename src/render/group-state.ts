@@ -1,6 +1,12 @@
 import type { ChunkTree } from './chunk-tree.js';
 import { TreeDraft } from './tree-draft.js';
-import { ContributionDraft, type ContributionIndex, emptyIndex, type WinnerChange } from './contribution-index.js';
+import {
+  type Contributions,
+  contributionsOver,
+  type ContributionIndex,
+  emptyIndex,
+  type WinnerChange,
+} from './contribution-index.js';
 import type { InstanceResult } from './instance-result.js';
 import { SEPARATOR } from '../store/snapshot.js';
 
@@ -25,8 +31,8 @@ export const EMPTY_GROUP: GroupState = {
 export class GroupDraft {
   readonly #texts: TreeDraft;
   readonly #uniqueTexts: TreeDraft;
-  #uniques: ContributionDraft | undefined;
-  #publications: ContributionDraft | undefined;
+  #uniques: Contributions | undefined;
+  #publications: Contributions | undefined;
 
   constructor(private readonly base: GroupState) {
     this.#texts = new TreeDraft(base.texts);
@@ -41,26 +47,27 @@ export class GroupDraft {
     return this.#uniqueTexts.tree;
   }
 
-  get publications(): ContributionDraft {
-    return (this.#publications ??= new ContributionDraft(this.base.publications));
+  get publications(): Contributions {
+    return (this.#publications ??= contributionsOver(this.base.publications));
   }
 
-  get #uniqueDraft(): ContributionDraft {
-    return (this.#uniques ??= new ContributionDraft(this.base.uniques));
+  get #uniqueDraft(): Contributions {
+    return (this.#uniques ??= contributionsOver(this.base.uniques));
   }
 
   /** Replaces one instance's output; returns the publications whose winner changed. */
   install(owner: string, before: InstanceResult, after: InstanceResult): readonly WinnerChange[] {
     if (before.text !== after.text) this.#texts.set(owner, after.text === '' ? undefined : { text: after.text, owner });
-    if (before.uniques.length + after.uniques.length > 0) this.#installUniques(owner, before, after);
+    if (before.uniques.length + after.uniques.length > 0) this.#installUniques(before, after);
     if (before.publications.length + after.publications.length === 0) return [];
-    return this.publications.replace(owner, before.publications, after.publications);
+    return this.publications.replace(before.publications, after.publications);
   }
 
-  #installUniques(owner: string, before: InstanceResult, after: InstanceResult): void {
-    for (const change of this.#uniqueDraft.replace(owner, before.uniques, after.uniques)) {
+  #installUniques(before: InstanceResult, after: InstanceResult): void {
+    for (const change of this.#uniqueDraft.replace(before.uniques, after.uniques)) {
       const key = change.cell + SEPARATOR + change.key;
-      this.#uniqueTexts.set(key, change.after);
+      const { after } = change;
+      this.#uniqueTexts.set(key, after === undefined ? undefined : { text: String(after.value), owner: after.owner });
     }
   }
 

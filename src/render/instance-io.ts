@@ -1,29 +1,21 @@
 import type { ComponentSpec } from '../config/render-config.js';
 import type { Reader } from '../graph/session.js';
-import { canonicalText, frozenJson } from '../store/canonical.js';
+import { type JsonBudget, JsonTooLarge, jsonValue } from '../store/json-value.js';
 import { SEPARATOR, type ObjectSnapshot } from '../store/snapshot.js';
 import { shown, TemplateFault } from '../template/faults.js';
 import { safeText, type SafeText } from '../template/safe-text.js';
 import type { TemplateIo } from '../template/template-io.js';
-import type { OwnedContribution } from './contribution-index.js';
-import type { Contribution, InstanceResult, LogicalEvent } from './instance-result.js';
+import { Contribution } from './contribution.js';
+import type { InstanceResult, LogicalEvent } from './instance-result.js';
 import { countKey, findKey, getKey, listKey, selectKey, selectValuesKey } from './keys.js';
 import type { RenderPlan } from './plan.js';
 
 /** What a running render lets its instances read. */
 export interface ReadableRender {
   snapshot(alias: string): ObjectSnapshot;
-  winner(group: string, cell: string, key: string): OwnedContribution | undefined;
-  winners(group: string, cell: string): readonly OwnedContribution[];
+  winner(group: string, cell: string, key: string): Contribution | undefined;
+  winners(group: string, cell: string): readonly Contribution[];
   count(group: string, cell: string): number;
-}
-
-/** Parsed values of winners: immutable, so each text is parsed once. */
-const parsed = new WeakMap<OwnedContribution, unknown>();
-
-export function valueOf(contribution: OwnedContribution): unknown {
-  if (!parsed.has(contribution)) parsed.set(contribution, frozenJson(contribution.text));
-  return parsed.get(contribution);
 }
 
 /** Tracked reads that components and outputs share: each records the exact input, found or not. */
@@ -58,13 +50,13 @@ abstract class TrackedReads {
     this.authorize(group);
     this.reader.input(selectKey(group, cell, key));
     const winner = this.render.winner(group, cell, key);
-    return winner === undefined ? undefined : valueOf(winner);
+    return winner?.value;
   }
 
   selectValues(group: string, cell: string): readonly unknown[] {
     this.authorize(group);
     this.reader.input(selectValuesKey(group, cell));
-    return Object.freeze(this.render.winners(group, cell).map(valueOf));
+    return Object.freeze(this.render.winners(group, cell).map(({ value }) => value));
   }
 
   count(group: string, cell: string): number {
@@ -81,66 +73,65 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 const MAX_EVENTS = 100;
 /** The API server takes 1,024 characters for the note of an Event. */
 const MAX_MESSAGE = 1_024;
+const NONE: readonly never[] = Object.freeze([]);
 const FILE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,250}$/;
 
 /** Reads and effects of one component instance. */
 export class InstanceIo extends TrackedReads implements TemplateIo {
-  readonly #uniques: Contribution[] = [];
-  readonly #publications: Contribution[] = [];
-  readonly #events: LogicalEvent[] = [];
+  /** Lists are made when something is put in: most instances have none. */
+  #uniques: Contribution[] | undefined;
+  #publications: Contribution[] | undefined;
+  #events: LogicalEvent[] | undefined;
   #moreEvents = 0;
-  #bytes = 0;
+  readonly #budget: JsonBudget;
 
   constructor(
     render: ReadableRender,
     reader: Pick<Reader, 'input'>,
     private readonly plan: RenderPlan,
     private readonly component: ComponentSpec,
+    /** Key of the instance, which owns what it contributes. */
+    private readonly owner: string,
   ) {
     super(render, reader);
+    this.#budget = { left: plan.config.render.maxInstanceBytes };
   }
 
   publish(cell: string, key: string, value: unknown, rank: string | undefined): void {
     this.#needs('publishValue', 'shared.publish');
-    const text = this.#publicationText(cell, value);
-    this.#contribute(this.#publications, { cell, key, rank: rank ?? '', text });
+    if (value === undefined || typeof value === 'function')
+      throw new TemplateFault(`shared.publish("${cell}", ...) got ${typeof value}; publish null or nothing`);
+    this.#contribute((this.#publications ??= []), cell, key, rank ?? '', value);
     if (this.plan.directories.has(this.component.group + SEPARATOR + cell)) checkFile(key, value);
   }
 
-  /** Files of a directory output are kept as text, everything else as canonical JSON. */
-  #publicationText(cell: string, value: unknown): string {
-    if (value === undefined)
-      throw new TemplateFault(`shared.publish("${cell}", ...) got undefined; publish null or nothing`);
-    return canonicalText(value);
-  }
-
   unique(cell: string, key: string, text: string): void {
-    this.#contribute(this.#uniques, {
-      cell,
-      key,
-      rank: '',
-      text: text.endsWith('\n') || text === '' ? text : `${text}\n`,
-    });
+    const line = text.endsWith('\n') || text === '' ? text : `${text}\n`;
+    this.#contribute((this.#uniques ??= []), cell, key, '', line, line);
   }
 
-  #contribute(list: Contribution[], contribution: Contribution): void {
-    for (const part of [contribution.cell, contribution.key, contribution.rank]) {
-      if (CONTROL.test(part))
-        throw new TemplateFault(`the key ${shown(part)} holds a control character`, undefined, part);
-    }
-    this.#bytes += contribution.text.length;
-    const { maxInstanceBytes } = this.plan.config.render;
-    if (this.#bytes > maxInstanceBytes) {
+  #contribute(list: Contribution[], cell: string, key: string, rank: string, value: unknown, text?: string): void {
+    refuseControl(cell);
+    refuseControl(key);
+    refuseControl(rank);
+    list.push(new Contribution(this.owner, list.length, cell, key, rank, this.#counted(value), text));
+  }
+
+  #counted(value: unknown): unknown {
+    try {
+      return jsonValue(value, this.#budget);
+    } catch (error) {
+      if (!(error instanceof JsonTooLarge)) throw error;
       throw new TemplateFault(
-        `contributes more than ${maxInstanceBytes} characters; the limit is render.maxInstanceBytes`,
+        `contributes more than ${this.plan.config.render.maxInstanceBytes} characters; the limit is render.maxInstanceBytes`,
       );
     }
-    list.push(contribution);
   }
 
   event(type: 'Normal' | 'Warning', reason: string, message: string): void {
     this.#needs('recordEvent', 'event');
-    if (this.#events.length < MAX_EVENTS) this.#events.push({ type, reason, message: message.slice(0, MAX_MESSAGE) });
+    const events = (this.#events ??= []);
+    if (events.length < MAX_EVENTS) events.push({ type, reason, message: message.slice(0, MAX_MESSAGE) });
     else this.#moreEvents++;
   }
 
@@ -164,24 +155,33 @@ export class InstanceIo extends TrackedReads implements TemplateIo {
   /** The result; ordinary text, unique contributions and publications never mix (decision 0023). */
   result(written: string): InstanceResult {
     const text = written.trim() === '' ? '' : written.endsWith('\n') ? written : `${written}\n`;
+    const uniques = this.#uniques ?? NONE;
+    const publications = this.#publications ?? NONE;
+    if (Number(text !== '') + Number(uniques.length > 0) + Number(publications.length > 0) > 1)
+      this.#refuseMixing(text, uniques, publications);
+    return { text, uniques, publications, events: this.#allEvents() };
+  }
+
+  #refuseMixing(text: string, uniques: readonly unknown[], publications: readonly unknown[]): never {
     const kinds = [
       text !== '' && 'text',
-      this.#uniques.length > 0 && 'shared.unique',
-      this.#publications.length > 0 && 'shared.publish',
+      uniques.length > 0 && 'shared.unique',
+      publications.length > 0 && 'shared.publish',
     ];
-    const used = kinds.filter((kind) => kind !== false);
-    if (used.length > 1)
-      throw new TemplateFault(
-        `component ${this.component.name} mixes ${used.join(' and ')}; one component uses one of them`,
-      );
-    return { text, uniques: this.#uniques, publications: this.#publications, events: this.#allEvents() };
+    const used = kinds.filter((kind) => kind !== false).join(' and ');
+    throw new TemplateFault(`component ${this.component.name} mixes ${used}; one component uses one of them`);
   }
 
   #allEvents(): readonly LogicalEvent[] {
-    if (this.#moreEvents === 0) return this.#events;
+    const events = this.#events ?? NONE;
+    if (this.#moreEvents === 0) return events;
     const message = `and ${this.#moreEvents} more events of component ${this.component.name}`;
-    return [...this.#events, { type: 'Warning', reason: 'MoreEvents', message }];
+    return [...events, { type: 'Warning', reason: 'MoreEvents', message }];
   }
+}
+
+function refuseControl(part: string): void {
+  if (CONTROL.test(part)) throw new TemplateFault(`the key ${shown(part)} holds a control character`, undefined, part);
 }
 
 function checkFile(key: string, value: unknown): void {

@@ -1,14 +1,5 @@
+import { type Contribution, sameContribution } from './contribution.js';
 import type { InstanceId } from './keys.js';
-
-/** A keyed contribution of one instance: a structured publication, or a line for `shared.unique`. */
-export interface Contribution {
-  readonly cell: string;
-  readonly key: string;
-  /** Smallest non-empty rank wins; '' when unranked. */
-  readonly rank: string;
-  /** Canonical JSON of the value, or the text of a unique contribution. */
-  readonly text: string;
-}
 
 /** A logical Event on the source object (decision 0023, `recordEvent`). */
 export interface LogicalEvent {
@@ -46,10 +37,6 @@ export function sameResult(left: InstanceResult, right: InstanceResult): boolean
 
 function sameList<T>(left: readonly T[], right: readonly T[], same: (a: T, b: T) => boolean): boolean {
   return left.length === right.length && left.every((entry, at) => same(entry, right[at] as T));
-}
-
-export function sameContribution(a: Contribution, b: Contribution): boolean {
-  return a.cell === b.cell && a.key === b.key && a.rank === b.rank && a.text === b.text;
 }
 
 function sameEvent(a: LogicalEvent, b: LogicalEvent): boolean {

@@ -4,10 +4,11 @@ import { overlay, type ObjectEdit, type StoreChange, sameContent } from '../stor
 import { type ObjectSnapshot, SEPARATOR } from '../store/snapshot.js';
 import type { TemplateHost } from '../template/template-host.js';
 import { type ChunkTree, withChunk, withoutChunk } from './chunk-tree.js';
-import { type OwnedContribution, type WinnerChange, winnerIn, winnersIn } from './contribution-index.js';
+import { type Contribution, sameText, sameWinner } from './contribution.js';
+import { type WinnerChange, winnerIn, winnersIn } from './contribution-index.js';
 import { EMPTY_GROUP, GroupDraft, type GroupState } from './group-state.js';
 import { stopOverLimit } from './heap-limit.js';
-import { InstanceIo, valueOf } from './instance-io.js';
+import { InstanceIo } from './instance-io.js';
 import {
   type ChangedInstance,
   EMPTY_RESULT,
@@ -95,14 +96,14 @@ export class RenderSession {
     return snapshot;
   }
 
-  winner(group: string, cell: string, key: string): OwnedContribution | undefined {
+  winner(group: string, cell: string, key: string): Contribution | undefined {
     const draft = this.#groups.get(group);
     return draft === undefined
       ? winnerIn(this.#base(group).publications.entries, cell, key)
       : draft.publications.winner(cell, key);
   }
 
-  winners(group: string, cell: string): readonly OwnedContribution[] {
+  winners(group: string, cell: string): readonly Contribution[] {
     const draft = this.#groups.get(group);
     return draft === undefined
       ? winnersIn(this.#base(group).publications.entries, cell)
@@ -258,7 +259,7 @@ export class RenderSession {
     if (component === undefined) throw new Error(`no component is called ${name}`);
     reader.input(findKey(source, namespace, objectName));
     const item = this.snapshot(source).find(namespace, objectName);
-    const io = new InstanceIo(this, reader, this.context.plan, component);
+    const io = new InstanceIo(this, reader, this.context.plan, component, key);
     const renderSubject = Object.freeze({ alias: source, namespace, name: objectName });
     return io.result(
       this.context.host.run(component.template, component.kind, { item, source, props: NO_PROPS, renderSubject }, io),
@@ -294,7 +295,7 @@ export class RenderSession {
     const next =
       after === undefined
         ? withoutChunk(files, key)
-        : withChunk(files, { key, text: String(valueOf(after)), owner: after.owner });
+        : withChunk(files, { key, text: String(after.value), owner: after.owner });
     this.#files.set(directory.name, next);
   }
 
@@ -308,9 +309,8 @@ export class RenderSession {
       const after = this.winner(group, cell, key);
       const counted = countKey(group, cell);
       counts.set(counted, (counts.get(counted) ?? 0) + Number(after !== undefined) - Number(before !== undefined));
-      if (before?.owner !== after?.owner || before?.text !== after?.text)
-        this.winnerChanges.push({ group, cell, key, before, after });
-      if (before?.text === after?.text) continue;
+      if (!sameWinner(before, after)) this.winnerChanges.push({ group, cell, key, before, after });
+      if (sameText(before, after)) continue;
       this.#touchSelection(selectKey(group, cell, key));
       this.#touchSelection(selectValuesKey(group, cell));
     }

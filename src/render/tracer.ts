@@ -73,7 +73,7 @@ function ofInstance(
   const object = { alias: source, namespace, name: objectName };
   if (component === undefined) return { ...unplaced(finding), object };
   const item = render.snapshot(source).find(namespace, objectName);
-  const io = new InstanceIo(render, NO_READER, context.plan, component);
+  const io = new InstanceIo(render, NO_READER, context.plan, component, owner.owner);
   const call = { item, source, props: {}, renderSubject: Object.freeze(object) };
   const pieces = context.host.trace(component.template, component.kind, call, io);
   const line = piecesOfLine(pieces, owner.line);

@@ -1,3 +1,4 @@
+import { setOwn, sortedKeys } from './json-value.js';
 import { ANY, parsePath, type Path } from './json-path.js';
 
 /** A Kubernetes object as the stores hold it: deep-frozen, keys sorted, bookkeeping fields gone (DESIGN 4). */
@@ -77,28 +78,12 @@ function canonicalCopy(value: unknown, dropped: Dropped | undefined, budget: { l
   if (--budget.left < 0) throw new IngestError(`has more than ${MAX_MEMBERS} members`);
   if (Array.isArray(value)) return Object.freeze(value.map((entry) => canonicalCopy(entry, undefined, budget)));
   const copy: Record<string, unknown> = {};
-  for (const key of Object.keys(value).sort()) {
+  for (const key of sortedKeys(value)) {
     const below = dropped?.get(key);
     if (below === true) continue;
     setOwn(copy, key, canonicalCopy((value as Record<string, unknown>)[key], below, budget));
   }
   return Object.freeze(copy);
-}
-
-/** An assignment would call the setter of `__proto__`; a key from outside is data. */
-function setOwn(target: Record<string, unknown>, key: string, value: unknown): void {
-  if (key !== '__proto__') target[key] = value;
-  else Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
-}
-
-/** Canonical JSON of any plain value, keys sorted; used for publications and comparisons. */
-export function canonicalText(value: unknown): string {
-  return JSON.stringify(canonicalCopy(value, undefined, { left: MAX_MEMBERS }));
-}
-
-/** Deep-frozen value of a JSON text of ours. */
-export function frozenJson(text: string): unknown {
-  return canonicalCopy(JSON.parse(text), undefined, { left: MAX_MEMBERS });
 }
 
 /** `namespace` and `name` of an object; '' where the object has none. */

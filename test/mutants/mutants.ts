@@ -43,7 +43,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     what: 'rank is ignored',
     file: 'render/contribution-index.js',
-    find: "contribution.rank === '' ? '1' : `0${contribution.rank}`",
+    find: "rank === '' ? '1' : `0${rank}`",
     replace: "'1'",
   },
   {
@@ -54,9 +54,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     what: 'a winner replaced by another is not told to readers',
-    file: 'render/contribution-index.js',
-    find: 'before?.owner === after?.owner && before?.text === after?.text',
-    replace: '(before === undefined) === (after === undefined)',
+    file: 'render/contribution.js',
+    find: 'a?.owner === b?.owner && sameText(a, b)',
+    replace: '(a === undefined) === (b === undefined)',
   },
   {
     what: 'a dropped session has written into the committed index',

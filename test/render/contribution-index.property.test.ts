@@ -1,25 +1,36 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
+import { Contribution } from '../../src/render/contribution.js';
 import {
-  ContributionDraft,
   type ContributionIndex,
+  type Contributions,
   contenders,
+  contributionsOver,
   emptyIndex,
-  type OwnedContribution,
   type WinnerChange,
 } from '../../src/render/contribution-index.js';
-import type { Contribution } from '../../src/render/instance-result.js';
 
 const CELLS = ['hosts', 'hosts2', '__proto__'];
 const KEYS = ['a', 'a.b', 'b', 'constructor'];
 const OWNERS = ['x', 'x-1', 'y'];
 
-const contribution: fc.Arbitrary<Contribution> = fc.record({
+interface Written {
+  readonly cell: string;
+  readonly key: string;
+  readonly rank: string;
+  readonly value: string;
+}
+
+function owned(owner: string, list: readonly Written[]): readonly Contribution[] {
+  return list.map(({ cell, key, rank, value }, call) => new Contribution(owner, call, cell, key, rank, value));
+}
+
+const contribution: fc.Arbitrary<Written> = fc.record({
   cell: fc.constantFrom(...CELLS),
   key: fc.constantFrom(...KEYS),
   rank: fc.constantFrom('', '', '1', '10', '2'),
-  text: fc.constantFrom('"one"', '"two"'),
+  value: fc.constantFrom('one', 'two'),
 });
 
 const replacements = fc.array(
@@ -35,21 +46,21 @@ const replacements = fc.array(
 type Model = ReadonlyMap<string, readonly Contribution[]>;
 
 /** Owners in their order; of equal rank the first call of the first owner wins, and any rank beats none. */
-function ranked(model: Model, cell: string, key: string): readonly OwnedContribution[] {
+function ranked(model: Model, cell: string, key: string): readonly Contribution[] {
   const all = [...model]
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .flatMap(([owner, list]) => list.map((entry) => ({ ...entry, owner })))
+    .flatMap(([, list]) => list)
     .filter((entry) => entry.cell === cell && entry.key === key);
   const ranks = [...new Set(all.map(({ rank }) => rank))].sort();
   return [...ranks.filter((rank) => rank !== ''), ''].flatMap((rank) => all.filter((entry) => entry.rank === rank));
 }
 
-function winner(model: Model, cell: string, key: string): OwnedContribution | undefined {
+function winner(model: Model, cell: string, key: string): Contribution | undefined {
   return ranked(model, cell, key)[0];
 }
 
 /** Everything that can be asked, as the index and as the model answer it. */
-function expectSame(draft: ContributionDraft, model: Model): void {
+function expectSame(draft: Contributions, model: Model): void {
   const got: unknown[] = [];
   const expected: unknown[] = [];
   for (const cell of [...CELLS, 'host']) {
@@ -91,16 +102,17 @@ describe('an index of contributions', () => {
           model: new Map(),
         };
         let { model } = committed;
-        let draft = new ContributionDraft(committed.index);
-        for (const { owner, after, end } of history) {
+        let draft = contributionsOver(committed.index);
+        for (const { owner, after: written, end } of history) {
+          const after = owned(owner, written);
           const next = new Map(model).set(owner, after);
-          expectChanges(draft.replace(owner, model.get(owner) ?? [], after), model, next);
+          expectChanges(draft.replace(model.get(owner) ?? [], after), model, next);
           model = next;
           expectSame(draft, model);
           if (end === 'commit') committed = { index: draft.toIndex(), model };
           if (end === 'none') continue;
           ({ model } = committed);
-          draft = new ContributionDraft(committed.index);
+          draft = contributionsOver(committed.index);
           expectSame(draft, model);
         }
         for (const key of KEYS) {

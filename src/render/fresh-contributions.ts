@@ -1,0 +1,98 @@
+import { emptyTree } from '../store/snapshot.js';
+import { type Contribution, precedes, sameWinner } from './contribution.js';
+import { type ContributionIndex, type Contributions, entryKey, type WinnerChange } from './contribution-index.js';
+
+/** The contributions to one key, the winner first. */
+type Contenders = Contribution[];
+
+/**
+ * A group's contributions in a session that began with none, as in every cold render: plain Maps, which cost a fraction
+ * of an ordered tree. The tree is made of them once, at the commit.
+ */
+export class FreshContributions implements Contributions {
+  readonly counts = new Map<string, number>();
+  readonly #cells = new Map<string, Map<string, Contenders>>();
+  /** Winners of a cell in key order, until the cell changes. */
+  readonly #ordered = new Map<string, readonly Contribution[]>();
+
+  winner(cell: string, key: string): Contribution | undefined {
+    return this.#cells.get(cell)?.get(key)?.[0];
+  }
+
+  winners(cell: string): readonly Contribution[] {
+    const held = this.#ordered.get(cell);
+    if (held !== undefined) return held;
+    const winners = sortedEntries(this.#cells.get(cell) ?? new Map<string, Contenders>()).flatMap(
+      ([, contenders]) => contenders[0] ?? [],
+    );
+    this.#ordered.set(cell, winners);
+    return winners;
+  }
+
+  replace(before: readonly Contribution[], after: readonly Contribution[]): readonly WinnerChange[] {
+    const first = new Map<string, Map<string, Contribution | undefined>>();
+    const note = ({ cell, key }: Contribution): void => {
+      const keys = first.get(cell) ?? new Map<string, Contribution | undefined>();
+      if (keys.size === 0) first.set(cell, keys);
+      if (!keys.has(key)) keys.set(key, this.winner(cell, key));
+    };
+    for (const contribution of before) {
+      note(contribution);
+      this.#remove(contribution);
+    }
+    for (const contribution of after) {
+      note(contribution);
+      this.#insert(contribution);
+    }
+    return this.#changesSince(first);
+  }
+
+  #changesSince(first: ReadonlyMap<string, ReadonlyMap<string, Contribution | undefined>>): WinnerChange[] {
+    const changes: WinnerChange[] = [];
+    for (const [cell, keys] of first) {
+      this.counts.set(cell, this.#cells.get(cell)?.size ?? 0);
+      this.#ordered.delete(cell);
+      for (const [key, before] of keys) {
+        const after = this.winner(cell, key);
+        if (!sameWinner(before, after)) changes.push({ cell, key, before, after });
+      }
+    }
+    return changes;
+  }
+
+  #insert(contribution: Contribution): void {
+    const { cell, key } = contribution;
+    let keys = this.#cells.get(cell);
+    if (keys === undefined) this.#cells.set(cell, (keys = new Map<string, Contenders>()));
+    const contenders = keys.get(key);
+    if (contenders === undefined) {
+      keys.set(key, [contribution]);
+      return;
+    }
+    let at = contenders.length;
+    for (let other = contenders[at - 1]; other !== undefined && precedes(contribution, other);)
+      other = contenders[--at - 1];
+    contenders.splice(at, 0, contribution);
+  }
+
+  #remove({ cell, key, owner, call }: Contribution): void {
+    const keys = this.#cells.get(cell);
+    const left = keys?.get(key)?.filter((held) => held.owner !== owner || held.call !== call) ?? [];
+    if (left.length > 0) keys?.set(key, left);
+    else keys?.delete(key);
+  }
+
+  toIndex(): ContributionIndex {
+    const entries = emptyTree<Contribution>();
+    for (const [, keys] of sortedEntries(this.#cells)) {
+      for (const [, contenders] of sortedEntries(keys))
+        for (const contribution of contenders) entries.set(entryKey(contribution), contribution);
+    }
+    const counts = new Map([...this.counts].filter(([, count]) => count > 0));
+    return { entries, counts };
+  }
+}
+
+function sortedEntries<T>(map: ReadonlyMap<string, T>): [string, T][] {
+  return [...map].sort(([a], [b]) => (a < b ? -1 : 1));
+}
