@@ -70,6 +70,8 @@ export class RenderSession {
   /** By wave: keys whose winner has moved, with the winner that later waves were told of last. */
   readonly #unsettled: Map<string, Omit<WinnerChange, 'after'> & { readonly group: string }>[];
   #changedSelections = new Set<string>();
+  /** The latest wave that has begun in this session. */
+  #reached = 0;
   #done = 0;
   #known = 0;
 
@@ -155,7 +157,10 @@ export class RenderSession {
     if (components.length === 0) return;
     for (const { namespace, name } of snapshot.identities()) {
       for (const component of components) {
-        this.#await(instanceKey({ component: component.name, source: snapshot.alias, namespace, name }));
+        const instance = { component: component.name, source: snapshot.alias, namespace, name };
+        const key = instanceKey(instance);
+        this.#instances.set(key, instance);
+        this.#await(key);
       }
     }
   }
@@ -212,6 +217,7 @@ export class RenderSession {
   run(): void {
     this.context.progress.stage('instances');
     this.#pending.forEach((wave, number) => {
+      this.#reached = Math.max(this.#reached, number);
       this.#runWave(wave);
       this.#settle(number);
     });
@@ -287,8 +293,10 @@ export class RenderSession {
   /** Remembers what the readers of a publication saw last, and writes the directory output that shows it. */
   #note(group: string, { cell, key, before, after }: WinnerChange): void {
     const wave = this.context.plan.groups.get(group)?.wave ?? 0;
-    const noted = [group, cell, key].join(SEPARATOR);
-    if (this.#unsettled[wave]?.has(noted) === false) this.#unsettled[wave].set(noted, { group, cell, key, before });
+    if (!this.#isUnread(wave)) {
+      const noted = [group, cell, key].join(SEPARATOR);
+      if (this.#unsettled[wave]?.has(noted) === false) this.#unsettled[wave].set(noted, { group, cell, key, before });
+    }
     const directory = this.context.plan.directories.get(`${group}\0${cell}`);
     if (directory === undefined) return;
     const files = this.#files.get(directory.name);
@@ -297,6 +305,11 @@ export class RenderSession {
         ? withoutChunk(files, key)
         : withChunk(files, { key, text: String(after.value), owner: after.owner });
     this.#files.set(directory.name, next);
+  }
+
+  /** Over an empty base nobody can have read what a wave publishes before a later wave has begun: there is nobody to tell. */
+  #isUnread(wave: number): boolean {
+    return this.base.generation.number === 0 && wave >= this.#reached;
   }
 
   /**
