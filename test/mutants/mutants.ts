@@ -24,7 +24,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     what: 'the cut-off forgets that a rank is part of a publication',
-    file: 'render/instance-result.js',
+    file: 'render/contribution.js',
     find: 'a.rank === b.rank && ',
     replace: '',
   },
