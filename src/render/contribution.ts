@@ -8,7 +8,7 @@ export class Contribution {
   constructor(
     /** Key of the instance. */
     readonly owner: string,
-    /** The how manyth contribution of the instance it is, from 0. */
+    /** Its place among the publications, or unique lines, of the instance, from 0. */
     readonly call: number,
     readonly cell: string,
     readonly key: string,
