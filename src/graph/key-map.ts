@@ -34,29 +34,29 @@ export class KeyMap {
 
   /** The map with these keys set, or removed where the number is undefined. */
   with(changes: ReadonlyMap<string, number | undefined>): KeyMap {
-    if (this.size === 0 && changes.size > MOST_CHANGES) return KeyMap.of(changes);
+    if (this.changes.size + changes.size > MOST_CHANGES) {
+      const large = changed(this.merged(), changes);
+      return new KeyMap(large, new Map(), large.size);
+    }
     let { size } = this;
     const all = new Map(this.changes);
     for (const [key, number] of changes) {
       size += Number(number !== undefined) - Number(this.get(key) !== undefined);
       all.set(key, number);
     }
-    const next = new KeyMap(this.large, all, size);
-    return all.size <= MOST_CHANGES ? next : new KeyMap(next.merged(), new Map(), size);
-  }
-
-  private static of(entries: ReadonlyMap<string, number | undefined>): KeyMap {
-    const large = new Map<string, number>();
-    for (const [key, number] of entries) if (number !== undefined) large.set(key, number);
-    return new KeyMap(large, new Map(), large.size);
+    return new KeyMap(this.large, all, size);
   }
 
   private merged(): Map<string, number> {
-    const merged = new Map(this.large);
-    for (const [key, number] of this.changes) {
-      if (number === undefined) merged.delete(key);
-      else merged.set(key, number);
-    }
-    return merged;
+    return changed(new Map(this.large), this.changes);
   }
+}
+
+/** Changes the map in place. */
+function changed(map: Map<string, number>, changes: ReadonlyMap<string, number | undefined>): Map<string, number> {
+  for (const [key, number] of changes) {
+    if (number === undefined) map.delete(key);
+    else map.set(key, number);
+  }
+  return map;
 }

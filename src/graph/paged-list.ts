@@ -23,16 +23,6 @@ export class PagedList<T> {
     return this.pages[index >> PAGE_BITS]?.[index & (PAGE_SIZE - 1)];
   }
 
-  /** The list with these entries behind its last index. */
-  concat(entries: readonly (T | undefined)[]): PagedList<T> {
-    if (entries.length === 0) return this;
-    const first = this.size & -PAGE_SIZE;
-    const tail = [...(this.pages[first >> PAGE_BITS] ?? []).slice(0, this.size - first), ...entries];
-    const pages = this.pages.slice(0, first >> PAGE_BITS);
-    for (let at = 0; at < tail.length; at += PAGE_SIZE) pages.push(tail.slice(at, at + PAGE_SIZE));
-    return new PagedList(pages, this.size + entries.length);
-  }
-
   count(matches: (entry: T | undefined) => boolean): number {
     return this.pages.reduce((sum, page) => sum + page.filter(matches).length, 0);
   }

@@ -40,6 +40,7 @@ type Mark = 'dirty' | 'check';
 type OwnNode = { -readonly [Field in keyof GraphNode]: GraphNode[Field] };
 
 const NO_READS: readonly string[] = [];
+const NO_NODES = new Set<NodeId>();
 const NO_EDGES: readonly NodeId[] = [];
 
 /**
@@ -133,19 +134,24 @@ export class GraphSession {
     }
     const { base } = this;
     this.#isCommitted = true;
-    for (const nodes of [this.#written.values(), this.#fresh])
-      for (const node of nodes) if (node !== undefined) node.observers = settled(node.observers);
+    const own = [...this.#ownNodes()];
+    for (const [, node] of own) if (node !== undefined) node.observers = settled(node.observers);
     return {
       number: base.number + 1,
-      nodes: base.nodes.with(this.#written).concat(this.#fresh),
+      nodes: base.nodes.with(own),
       ids: base.ids.with(this.#ids),
       free: base.free.skipLast(this.#taken).concat(this.#freed),
     };
   }
 
+  *#ownNodes(): IterableIterator<[NodeId, OwnNode | undefined]> {
+    yield* this.#written;
+    for (let at = 0; at < this.#fresh.length; at++) yield [this.#firstFresh + at, this.#fresh[at]];
+  }
+
   #bringUpToDate(id: NodeId, key: string): Evaluation {
-    if (this.#find(id) === undefined && !this.#running.has(id)) return this.#execute(id, key);
     if (this.#running.has(id)) throw new Error(`graph: the query ${key} depends on itself`);
+    if (this.#find(id) === undefined) return this.#execute(id, key);
     const mark = this.#marks.get(id);
     if (mark === undefined) return { value: this.#node(id).value, outcome: 'green', changed: false };
     if (mark === 'check' && !this.#frameChanged(id)) return this.#verify(id);
@@ -225,14 +231,10 @@ export class GraphSession {
   /** Keeps the old array when nothing moved, the common case: then no edge is touched at all. */
   #replaceFrame(id: NodeId, before: readonly NodeId[], after: readonly NodeId[]): readonly NodeId[] {
     if (before.length === after.length && before.every((dependency, at) => after[at] === dependency)) return before;
-    if (before.length === 0) {
-      for (const dependency of after) this.#observe(dependency, id);
-      return after;
-    }
-    const old = new Set(before);
-    const now = new Set(after);
-    for (const dependency of now) if (!old.has(dependency)) this.#observe(dependency, id);
-    for (const dependency of old) if (!now.has(dependency)) this.#unobserve(dependency, id);
+    // A node that is new has nothing to compare with, and a cold render makes thousands.
+    const gone = before.length === 0 ? NO_NODES : new Set(before);
+    for (const dependency of after) if (!gone.delete(dependency)) this.#observe(dependency, id);
+    for (const dependency of gone) this.#unobserve(dependency, id);
     return after;
   }
 
@@ -290,9 +292,13 @@ export class GraphSession {
   }
 
   #find(id: NodeId): GraphNode | undefined {
-    if (id >= this.#firstFresh) return this.#fresh[id - this.#firstFresh];
-    const own = this.#written.get(id);
-    return own !== undefined || this.#written.has(id) ? own : this.base.nodes.get(id);
+    const own = this.#writtenNode(id);
+    if (own !== undefined || id >= this.#firstFresh || this.#written.has(id)) return own;
+    return this.base.nodes.get(id);
+  }
+
+  #writtenNode(id: NodeId): OwnNode | undefined {
+    return id >= this.#firstFresh ? this.#fresh[id - this.#firstFresh] : this.#written.get(id);
   }
 
   #write(id: NodeId, node: OwnNode | undefined): void {
@@ -302,10 +308,10 @@ export class GraphSession {
 
   #own(id: NodeId): OwnNode {
     if (this.#isCommitted) throw new Error('graph: the session has been committed, its nodes are shared');
-    const held = id >= this.#firstFresh ? this.#fresh[id - this.#firstFresh] : this.#written.get(id);
+    const held = this.#writtenNode(id);
     if (held !== undefined) return held;
     const own = { ...this.#node(id) };
-    this.#written.set(id, own);
+    this.#write(id, own);
     return own;
   }
 
@@ -317,10 +323,7 @@ export class GraphSession {
   #create(key: string, kind: 'input' | 'query'): NodeId {
     const id = this.#freeId();
     this.#ids.set(key, id);
-    if (kind === 'query') {
-      this.#write(id, undefined);
-      return id;
-    }
+    if (kind === 'query') return id;
     this.#write(id, { key, kind, root: false, frame: NO_EDGES, observers: EMPTY_IDS, value: undefined });
     this.#orphans.push(id);
     return id;

@@ -1,5 +1,5 @@
 import { type BTree, emptyTree, SEPARATOR } from '../store/snapshot.js';
-import { type Contribution, sameContribution, sameWinner } from './contribution.js';
+import { type Contribution, entryKey, sameContribution, sameWinner } from './contribution.js';
 import { FreshContributions } from './fresh-contributions.js';
 
 /** What changed in one (cell, key): its winner's text before and after; undefined where there is none. */
@@ -27,7 +27,8 @@ export function emptyIndex(): ContributionIndex {
 
 /** A session's contributions to one group: what a private copy of the base's index is asked and told. */
 export interface Contributions {
-  readonly counts: ReadonlyMap<string, number>;
+  /** Number of keys in the cell. */
+  count(cell: string): number;
   winner(cell: string, key: string): Contribution | undefined;
   /** Winners of a cell in key order. */
   winners(cell: string): readonly Contribution[];
@@ -56,8 +57,8 @@ class ContributionDraft implements Contributions {
     return { entries: this.#entries.clone(), counts: new Map(this.#counts) };
   }
 
-  get counts(): ReadonlyMap<string, number> {
-    return this.#counts;
+  count(cell: string): number {
+    return this.#counts.get(cell) ?? 0;
   }
 
   winner(cell: string, key: string): Contribution | undefined {
@@ -110,12 +111,6 @@ function touchedKeys(before: readonly Contribution[], after: readonly Contributi
   before.forEach((contribution, at) => sameAt(contribution, after[at]) || note(contribution));
   after.forEach((contribution, at) => sameAt(contribution, before[at]) || note(contribution));
   return [...touched.values()];
-}
-
-/** `0rank` sorts before `1`: a ranked contribution wins over unranked ones. */
-export function entryKey({ cell, key, rank, owner, call }: Contribution): string {
-  const ordered = rank === '' ? '1' : `0${rank}`;
-  return [cell, key, ordered, owner, String(call).padStart(7, '0')].join(SEPARATOR);
 }
 
 export function winnerIn(entries: BTree<Contribution>, cell: string, key: string): Contribution | undefined {

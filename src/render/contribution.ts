@@ -1,3 +1,5 @@
+import { SEPARATOR } from '../store/snapshot.js';
+
 /**
  * A keyed contribution of one instance: a structured publication, or a line for `shared.unique`. Owner and call stand in
  * it, so that indexes hold the very object that the instance's result holds.
@@ -41,8 +43,11 @@ export function sameWinner(a: Contribution | undefined, b: Contribution | undefi
   return a?.owner === b?.owner && sameText(a, b);
 }
 
-/** Who wins a key: ranked before unranked, the smaller rank, then canonical owner and call order. */
-export function precedes(a: Contribution, b: Contribution): boolean {
-  if (a.rank !== b.rank) return a.rank !== '' && (b.rank === '' || a.rank < b.rank);
-  return a.owner === b.owner ? a.call < b.call : a.owner < b.owner;
+/**
+ * Where it stands in its group's order, in which the first of a cell and key wins: ranked before unranked (`0rank` sorts
+ * before `1`), the smaller rank, then canonical owner and call order.
+ */
+export function entryKey({ cell, key, rank, owner, call }: Contribution): string {
+  const ordered = rank === '' ? '1' : `0${rank}`;
+  return [cell, key, ordered, owner, String(call).padStart(7, '0')].join(SEPARATOR);
 }

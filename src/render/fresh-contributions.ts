@@ -1,6 +1,6 @@
 import { emptyTree } from '../store/snapshot.js';
-import { type Contribution, precedes, sameWinner } from './contribution.js';
-import { type ContributionIndex, type Contributions, entryKey, type WinnerChange } from './contribution-index.js';
+import { type Contribution, entryKey, sameWinner } from './contribution.js';
+import type { ContributionIndex, Contributions, WinnerChange } from './contribution-index.js';
 
 /** The contributions to one key, the winner first. */
 type Contenders = Contribution[];
@@ -10,10 +10,13 @@ type Contenders = Contribution[];
  * of an ordered tree. The tree is made of them once, at the commit.
  */
 export class FreshContributions implements Contributions {
-  readonly counts = new Map<string, number>();
   readonly #cells = new Map<string, Map<string, Contenders>>();
   /** Winners of a cell in key order, until the cell changes. */
   readonly #ordered = new Map<string, readonly Contribution[]>();
+
+  count(cell: string): number {
+    return this.#cells.get(cell)?.size ?? 0;
+  }
 
   winner(cell: string, key: string): Contribution | undefined {
     return this.#cells.get(cell)?.get(key)?.[0];
@@ -50,7 +53,6 @@ export class FreshContributions implements Contributions {
   #changesSince(first: ReadonlyMap<string, ReadonlyMap<string, Contribution | undefined>>): WinnerChange[] {
     const changes: WinnerChange[] = [];
     for (const [cell, keys] of first) {
-      this.counts.set(cell, this.#cells.get(cell)?.size ?? 0);
       this.#ordered.delete(cell);
       for (const [key, before] of keys) {
         const after = this.winner(cell, key);
@@ -69,10 +71,9 @@ export class FreshContributions implements Contributions {
       keys.set(key, [contribution]);
       return;
     }
-    let at = contenders.length;
-    for (let other = contenders[at - 1]; other !== undefined && precedes(contribution, other);)
-      other = contenders[--at - 1];
-    contenders.splice(at, 0, contribution);
+    // From the end: a cold render comes by in canonical order.
+    const place = entryKey(contribution);
+    contenders.splice(contenders.findLastIndex((other) => entryKey(other) < place) + 1, 0, contribution);
   }
 
   #remove({ cell, key, owner, call }: Contribution): void {
@@ -84,11 +85,12 @@ export class FreshContributions implements Contributions {
 
   toIndex(): ContributionIndex {
     const entries = emptyTree<Contribution>();
-    for (const [, keys] of sortedEntries(this.#cells)) {
+    const counts = new Map<string, number>();
+    for (const [cell, keys] of sortedEntries(this.#cells)) {
+      if (keys.size > 0) counts.set(cell, keys.size);
       for (const [, contenders] of sortedEntries(keys))
         for (const contribution of contenders) entries.set(entryKey(contribution), contribution);
     }
-    const counts = new Map([...this.counts].filter(([, count]) => count > 0));
     return { entries, counts };
   }
 }

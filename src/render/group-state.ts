@@ -64,10 +64,9 @@ export class GroupDraft {
   }
 
   #installUniques(before: InstanceResult, after: InstanceResult): void {
-    for (const change of this.#uniqueDraft.replace(before.uniques, after.uniques)) {
-      const key = change.cell + SEPARATOR + change.key;
-      const { after } = change;
-      this.#uniqueTexts.set(key, after === undefined ? undefined : { text: String(after.value), owner: after.owner });
+    for (const { cell, key, after: winner } of this.#uniqueDraft.replace(before.uniques, after.uniques)) {
+      const written = winner === undefined ? undefined : { text: String(winner.value), owner: winner.owner };
+      this.#uniqueTexts.set(cell + SEPARATOR + key, written);
     }
   }
 

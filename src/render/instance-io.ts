@@ -49,8 +49,7 @@ abstract class TrackedReads {
   select(group: string, cell: string, key: string): unknown {
     this.authorize(group);
     this.reader.input(selectKey(group, cell, key));
-    const winner = this.render.winner(group, cell, key);
-    return winner?.value;
+    return this.render.winner(group, cell, key)?.value;
   }
 
   selectValues(group: string, cell: string): readonly unknown[] {

@@ -22,8 +22,8 @@ function renderOutput(session: RenderSession, spec: OutputSpec, mounted: Set<str
     mounted.add(content.group);
     return { kind: 'directory', spec, files: session.fileTree(name) };
   }
-  const run = session.outputRun(name) ?? runTemplate(session, content.template, kind);
-  session.keepOutputRun(name, run);
+  const run = session.outputRuns.held(name) ?? runTemplate(session, content.template, kind);
+  session.outputRuns.keep(name, run);
   run.mounted.forEach((group) => mounted.add(group));
   return { kind: 'file', spec, pieces: piecesOf(session, run.text, run.mounted) };
 }

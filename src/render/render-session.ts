@@ -31,7 +31,8 @@ import type { Outputs } from './output-tree.js';
 import { type RenderPlan, waveOf } from './plan.js';
 import type { ProgressBuffer } from './progress.js';
 import { renderOutputs } from './render-outputs.js';
-import type { OutputRun, RenderState } from './render-state.js';
+import { OutputRuns } from './output-runs.js';
+import type { RenderState } from './render-state.js';
 import { faultOf, RenderFailure, RenderStopped } from './template-fault.js';
 
 export interface RenderContext {
@@ -62,7 +63,7 @@ export class RenderSession {
   readonly #snapshots: Map<string, ObjectSnapshot>;
   readonly #groups = new Map<string, GroupDraft>();
   readonly #files: Map<string, ChunkTree>;
-  readonly #outputRuns = new Map<string, OutputRun>();
+  readonly outputRuns: OutputRuns;
   readonly #touched = new Set<string>();
   /** Keys taken apart so far. */
   readonly #instances = new Map<string, InstanceId>();
@@ -81,6 +82,7 @@ export class RenderSession {
   ) {
     this.#snapshots = new Map(base.snapshots);
     this.#files = new Map(base.files);
+    this.outputRuns = new OutputRuns(base.outputRuns, this.#touched);
     this.#pending = Array.from({ length: context.plan.waves }, () => new Set<string>());
     this.#unsettled = this.#pending.map(() => new Map());
     const policy: GraphPolicy = {
@@ -113,8 +115,10 @@ export class RenderSession {
   }
 
   count(group: string, cell: string): number {
-    const counts = this.#groups.get(group)?.publications.counts ?? this.#base(group).publications.counts;
-    return counts.get(cell) ?? 0;
+    const draft = this.#groups.get(group);
+    return draft === undefined
+      ? (this.#base(group).publications.counts.get(cell) ?? 0)
+      : draft.publications.count(cell);
   }
 
   groupTrees(group: string): { readonly texts: ChunkTree; readonly uniqueTexts: ChunkTree } {
@@ -376,26 +380,6 @@ export class RenderSession {
     );
   }
 
-  /** The last run of an output's template, if it would write the same now. */
-  outputRun(output: string): OutputRun | undefined {
-    const run = this.base.outputRuns.get(output);
-    return run?.reads.some((key) => this.#touched.has(key)) === false ? run : undefined;
-  }
-
-  keepOutputRun(output: string, run: OutputRun): void {
-    this.#outputRuns.set(output, run);
-  }
-
-  /** Those of this session, and of the base those that still hold where this session made none. */
-  #allOutputRuns(): Map<string, OutputRun> {
-    const runs = new Map(this.#outputRuns);
-    for (const output of this.base.outputRuns.keys()) {
-      const held = runs.has(output) ? undefined : this.outputRun(output);
-      if (held !== undefined) runs.set(output, held);
-    }
-    return runs;
-  }
-
   toState(outputs: Outputs): RenderState {
     const groups = new Map(this.base.groups);
     for (const [name, draft] of this.#groups) groups.set(name, draft.toState());
@@ -405,7 +389,7 @@ export class RenderSession {
       groups,
       files: this.#files,
       outputs,
-      outputRuns: this.#allOutputRuns(),
+      outputRuns: this.outputRuns.all(),
     };
   }
 }

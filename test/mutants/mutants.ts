@@ -42,13 +42,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     what: 'rank is ignored',
-    file: 'render/contribution-index.js',
+    file: 'render/contribution.js',
     find: "rank === '' ? '1' : `0${rank}`",
     replace: "'1'",
   },
   {
     what: 'the last call of an owner wins instead of the first',
-    file: 'render/contribution-index.js',
+    file: 'render/contribution.js',
     find: "String(call).padStart(7, '0')",
     replace: 'String(9999999 - call)',
   },

@@ -67,7 +67,7 @@ function expectSame(draft: Contributions, model: Model): void {
     const winners = KEYS.flatMap((key) => winner(model, cell, key) ?? []);
     got.push(
       draft.winners(cell),
-      draft.counts.get(cell) ?? 0,
+      draft.count(cell),
       KEYS.map((key) => draft.winner(cell, key)),
     );
     expected.push(

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { compileDropped, identityOf, ingest, IngestError } from '../../src/store/canonical.js';
 import { JsonPathError } from '../../src/store/json-path.js';
+import { isDeepFrozen } from './stored.js';
 
 const NOTHING_MORE = compileDropped([]);
 const take = (value: unknown, ...ignoreFields: string[]): unknown =>
@@ -24,11 +25,6 @@ function reversed(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   const members = Object.entries(value).reverse();
   return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${reversed(member)}`).join(',')}}`;
-}
-
-function isDeepFrozen(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return true;
-  return Object.isFrozen(value) && Object.values(value).every(isDeepFrozen);
 }
 
 describe('ingest', () => {

@@ -1,13 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { JsonTooLarge, jsonValue } from '../../src/store/json-value.js';
+import { isDeepFrozen } from './stored.js';
 
 const copyOf = (value: unknown, characters = 1_000_000): unknown => jsonValue(value, { left: characters });
-
-function isDeepFrozen(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return true;
-  return Object.isFrozen(value) && Object.values(value).every(isDeepFrozen);
-}
 
 describe('jsonValue', () => {
   it('is what a trip through JSON makes of the value, with its keys in order, deep-frozen', () => {

@@ -18,3 +18,8 @@ export function names(objects: readonly StoredObject[]): readonly string[] {
     return `${namespace}/${name}`;
   });
 }
+
+export function isDeepFrozen(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.isFrozen(value) && Object.values(value).every(isDeepFrozen);
+}
