@@ -11,7 +11,6 @@ import { type AdmissionRequest, decodeReview } from './decode-review.js';
 import { ALLOWED_FAULTY, denied, type Judgement, unjudged, withoutWork } from './decision.js';
 import { Judge } from './judge.js';
 import { Ledger } from './ledger.js';
-import { LedgerMirror } from './ledger-mirror.js';
 import { unjudgedMessage, warningLine } from './messages.js';
 import type { ReviewRecord } from './review-record.js';
 import { namespaceOf, printable, type ReviewedChange, scopeOf } from './reviewed-change.js';
@@ -48,9 +47,12 @@ export class Admission {
   constructor(private readonly options: AdmissionOptions) {
     const { host, checker, verdicts, config } = options;
     const desk = new CheckDesk(host, checker, verdicts);
-    const mirror = new LedgerMirror(host);
-    this.ledger = new Ledger(undefined, mirror);
-    this.#judge = new Judge({ host, desk, ledger: this.ledger, mirror, bad: this.#bad, settings: config.admission });
+    // A thread that is lost forgets what it was told, which is allowed: the ledger only ever adds strictness.
+    this.ledger = new Ledger({
+      remember: (body) => void host.request('remember', body).catch(() => undefined),
+      forget: (body) => void host.request('forget', body).catch(() => undefined),
+    });
+    this.#judge = new Judge({ host, desk, ledger: this.ledger, bad: this.#bad, settings: config.admission });
   }
 
   /** Reviews waiting or being judged. */
@@ -112,7 +114,8 @@ export class Admission {
     try {
       const judgement = await this.#judge.judge({ reviewed, ...call });
       const { decision } = judgement;
-      if (decision.kind === 'allowed' && !ALLOWED_FAULTY.has(decision.reason)) this.ledger.add(reviewed);
+      if (decision.kind === 'allowed' && !ALLOWED_FAULTY.has(decision.reason)) 
+        this.ledger.add(reviewed, judgement.render);
       return judgement;
     } catch (error) {
       const text = error instanceof Error ? (error.message.split('\n')[0] ?? '') : 'unknown';

@@ -1,6 +1,6 @@
 import type { AdmissionSettings } from '../config/render-config.js';
 import type { CheckOutcome } from '../check/checker.js';
-import type { ObjectChange, QuarantineEntry, ReviewRender, ReviewReply, TracedFault } from '../render/protocol.js';
+import type { QuarantineEntry, ReviewRender, ReviewReply, TracedFault } from '../render/protocol.js';
 import type { RenderHost } from '../render/render-host.js';
 import { ThreadLost } from '../render/render-thread.js';
 import { objectLabel } from '../render/keys.js';
@@ -8,7 +8,6 @@ import type { BadObjects } from './bad-objects.js';
 import type { CheckDesk, CheckedJob } from './check-desk.js';
 import { type Decision, denied, type Judgement, unjudged, withoutWork } from './decision.js';
 import type { Ledger } from './ledger.js';
-import type { LedgerMirror } from './ledger-mirror.js';
 import {
   coldMessage,
   denyMessage,
@@ -23,7 +22,6 @@ export interface JudgeOptions {
   readonly host: RenderHost;
   readonly desk: CheckDesk;
   readonly ledger: Ledger;
-  readonly mirror: LedgerMirror;
   readonly bad: BadObjects;
   readonly settings: AdmissionSettings;
 }
@@ -61,7 +59,7 @@ export class Judge {
     if (!(await host.waitForRoot(call.deadline - performance.now(), call.signal))) return this.#cold(call);
     const sentAt = performance.now();
     try {
-      const reply = await this.#render(call, this.options.ledger.changes(reviewed));
+      const reply = await this.#render(call, this.options.ledger.own(reviewed));
       return await this.#decide(call, reply, performance.now() - sentAt);
     } catch (error) {
       if (error instanceof ThreadLost) return this.#threadLost(call);
@@ -70,11 +68,11 @@ export class Judge {
   }
 
   /** The thread may be busy with another render: a review whose time is up meanwhile is answered all the same. */
-  async #render(call: JudgeCall, ledger: readonly ObjectChange[]): Promise<ReviewReply> {
-    const { host, mirror, settings } = this.options;
+  async #render(call: JudgeCall, without: readonly number[] | 'all'): Promise<ReviewReply> {
+    const { host, settings } = this.options;
     const leftMs = Math.max(0, call.deadline - performance.now());
     const body = {
-      ledger: mirror.entries(ledger),
+      without,
       change: call.reviewed.change,
       timeoutMs: settings.renderTimeoutMs,
       expiresAt: Date.now() + leftMs,
@@ -230,8 +228,8 @@ export class Judge {
   }
 
   async #passesWithoutLedger(call: JudgeCall): Promise<boolean> {
-    if (this.options.ledger.changes(call.reviewed).length === 0) return false;
-    const { render } = await this.#render(call, []);
+    if (!this.options.ledger.hasOthers(call.reviewed)) return false;
+    const { render } = await this.#render(call, 'all');
     if (render.kind !== 'rendered') return false;
     const passes = render.unchanged || (await this.#check(call, render)).outcome.kind === 'passed';
     await this.options.host.request('release', { render: render.render });

@@ -1,17 +1,17 @@
-import type { ObjectChange } from '../render/protocol.js';
+import type { ObjectChange, ThreadApi } from '../render/protocol.js';
 import type { ReviewedChange } from './reviewed-change.js';
 
-/** Told of every change that comes into the ledger and leaves it, in order. */
-export interface LedgerWatcher {
-  added(change: ObjectChange): void;
-  dropped(change: ObjectChange): void;
+/** The render thread's half of the ledger: told of every change that comes into it and leaves it, in order. */
+export interface LedgerGroundKeeper {
+  remember(body: ThreadApi['remember'][0]): void;
+  forget(body: ThreadApi['forget'][0]): void;
 }
 
 interface Entry {
-  readonly change: ObjectChange;
+  readonly number: number;
   readonly identity: string;
-  readonly expiresAt: number;
   readonly bytes: number;
+  readonly expiry: NodeJS.Timeout;
   /** Store revision at which the watch has shown it; it stays until the accepted root has seen that. */
   shownAt: number | undefined;
 }
@@ -23,49 +23,52 @@ const MAX_BYTES = 32 * 1024 * 1024;
 /**
  * Objects admitted here that the accepted root does not have yet, so that two reviews in quick succession see each other
  * (DESIGN 8). It only adds strictness, is not shared between replicas, and forgets by itself: an admitted object may
- * never be stored (protocol line B4).
+ * never be stored (protocol line B4). The changes themselves are the render thread's: a review only names what it must
+ * not see, since a full ledger with every review would cost more than the review.
  */
 export class Ledger {
   readonly #entries = new Map<string, Entry>();
   #bytes = 0;
+  #last = 0;
 
-  constructor(
-    private readonly now: () => number = () => performance.now(),
-    private readonly watcher?: LedgerWatcher,
-  ) {}
+  constructor(private readonly keeper: LedgerGroundKeeper) {}
 
   get size(): number {
-    this.#expire();
     return this.#entries.size;
   }
 
-  /** Remembers an admitted change; a dry run is never remembered. */
-  add(reviewed: ReviewedChange): void {
+  /** Remembers an admitted change, with the render of its review if there is one; a dry run is never remembered. */
+  add(reviewed: ReviewedChange, render?: number): void {
     if (reviewed.dryRun) return;
     const { change } = reviewed;
     const own = identity(change);
     const key = reviewed.objectUid || own;
     this.#drop(key);
+    const number = ++this.#last;
     const bytes = change.text?.length ?? 0;
-    const expiresAt = this.now() + LIFETIME_MS;
-    this.#entries.set(key, { change, identity: own, bytes, expiresAt, shownAt: undefined });
+    const expiry = setTimeout(() => this.#drop(key), LIFETIME_MS).unref();
+    this.#entries.set(key, { number, identity: own, bytes, expiry, shownAt: undefined });
     this.#bytes += bytes;
-    this.watcher?.added(change);
+    this.keeper.remember({ number, change, render });
     for (const oldest of this.#entries.keys()) {
       if (this.#entries.size <= MAX_ENTRIES && this.#bytes <= MAX_BYTES) break;
       this.#drop(oldest);
     }
   }
 
-  /** What the next review sees on top of the accepted root, its own object left out. */
-  changes(reviewed: ReviewedChange): readonly ObjectChange[] {
-    this.#expire();
-    const own = identity(reviewed.change);
-    const changes: ObjectChange[] = [];
+  /** Numbers of what is remembered of the reviewed object itself, which its own review must not see. */
+  own(reviewed: ReviewedChange): readonly number[] {
+    const identified = identity(reviewed.change);
+    const own: number[] = [];
     for (const [key, entry] of this.#entries) {
-      if (key !== reviewed.objectUid && entry.identity !== own) changes.push(entry.change);
+      if (key === reviewed.objectUid || entry.identity === identified) own.push(entry.number);
     }
-    return changes;
+    return own;
+  }
+
+  /** Whether a review of this object sees anything that is not accepted yet. */
+  hasOthers(reviewed: ReviewedChange): boolean {
+    return this.#entries.size > this.own(reviewed).length;
   }
 
   /** The watch has shown a newer event of these identities (or of these uids, for generated names). */
@@ -85,21 +88,13 @@ export class Ledger {
       if (entry.shownAt !== undefined && entry.shownAt <= revision) this.#drop(key);
   }
 
-  #expire(): void {
-    const now = this.now();
-    // All live equally long, so the oldest is the first to go.
-    for (const [key, entry] of this.#entries) {
-      if (entry.expiresAt > now) break;
-      this.#drop(key);
-    }
-  }
-
   #drop(key: string): void {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
+    clearTimeout(entry.expiry);
     this.#entries.delete(key);
     this.#bytes -= entry.bytes;
-    this.watcher?.dropped(entry.change);
+    this.keeper.forget({ number: entry.number });
   }
 }
 

@@ -3,34 +3,50 @@ import type { ObjectChange } from './protocol.js';
 import type { Renderer } from './renderer.js';
 import { RenderSession } from './render-session.js';
 import type { RenderState } from './render-state.js';
-import { runBounded } from './run-bounded.js';
 
 /**
  * The accepted root with what was admitted a moment ago on top: the ground on which the next reviews are judged (DESIGN 8).
- * It is kept from one review to the next, so that each renders only what came into the ledger and what left it; else a
- * burst of n reviews would render n * n changes. Never committed, never checked.
+ * It moves with the ledger, so that each review renders only what came into the ledger and what left it; else a burst of
+ * n reviews would render n * n changes. Never committed, never checked.
  */
 export class LedgerGround {
+  /** By the number that the main thread gave, the oldest first. */
+  readonly #entries = new Map<number, ObjectChange>();
+  /** By object, where the last one counts. */
+  readonly #held = new Map<string, ObjectChange>();
   #base: RenderState | undefined;
   #state: RenderState | undefined;
-  /** What the state has in: as it was given, and by identity, where the last one of an identity counts. */
-  #ledger: readonly ObjectChange[] = [];
-  #held = new Map<string, ObjectChange>();
+  /** Objects whose entry came or went since the state was made. */
+  readonly #moved = new Map<string, ObjectChange>();
   /** Inputs that differ from the accepted root's, or did while this ground stood. */
-  #touched = new Set<string>();
+  readonly #touched = new Set<string>();
 
   constructor(private readonly renderer: Renderer) {}
 
-  /** Throws what a render throws (RenderFailure, RenderStopped, TimedOut), and IngestError; then nothing new is kept. */
-  over(base: RenderState, ledger: readonly ObjectChange[], timeoutMs: number): RenderState {
-    if (this.#base !== base) this.#forget();
-    if (ledger.length === 0) return base;
-    const { held, moves } = this.#difference(ledger, base);
-    if (this.#state === undefined || moves.length > 0) this.#state = this.#moved(this.#state ?? base, moves, timeoutMs);
-    this.#base = base;
-    this.#ledger = ledger;
-    this.#held = held;
-    return this.#state;
+  /** `made`: the session that rendered this change over the ground as it is now; its state is the next ground then. */
+  remember(number: number, change: ObjectChange, made?: ReviewedSession): void {
+    const follows = made !== undefined && this.#isCurrent(made);
+    this.#entries.set(number, change);
+    this.#held.set(refKey(change), change);
+    if (follows) this.#follow(made);
+    else this.#moved.set(refKey(change), change);
+  }
+
+  forget(number: number): void {
+    const change = this.#entries.get(number);
+    if (change === undefined) return;
+    this.#entries.delete(number);
+    const key = refKey(change);
+    if (this.#held.get(key) !== change) return;
+    this.#held.delete(key);
+    this.#moved.set(key, change);
+  }
+
+  /** The ledger only ever adds strictness: one that can't be rendered may be forgotten. */
+  clear(): void {
+    this.#entries.clear();
+    this.#held.clear();
+    this.#reset(undefined);
   }
 
   /** What a render over this ground may see that is not accepted yet. */
@@ -38,62 +54,72 @@ export class LedgerGround {
     return this.#touched;
   }
 
-  /** The oldest leave and new ones come behind, nearly always: then nothing in between has to be looked at. */
-  #difference(ledger: readonly ObjectChange[], base: RenderState): Difference {
-    const start = this.#ledger.indexOf(ledger[0] as ObjectChange);
-    const kept = this.#ledger.length - start;
-    const isShifted =
-      start >= 0 &&
-      kept <= ledger.length &&
-      ledger.slice(0, kept).every((change, at) => change === this.#ledger[start + at]);
-    const left = isShifted ? this.#ledger.slice(0, start) : this.#ledger;
-    const come = isShifted ? ledger.slice(kept) : ledger;
-    return this.#differenceOf(left, come, base);
+  /**
+   * The ground over this root, entries of these numbers left out. Throws what a render throws (RenderFailure,
+   * RenderStopped), and IngestError: then the ground is of no use before it is cleared.
+   */
+  over(base: RenderState, without: readonly number[]): RenderState {
+    if (this.#entries.size === 0 || this.#base !== base) this.#reset(base);
+    if (this.#entries.size === 0) return base;
+    if (this.#moved.size > 0) {
+      this.#state = this.#rendered(this.#state ?? base, this.#moved, base);
+      this.#moved.clear();
+    }
+    const state = this.#state ?? base;
+    const left = without.flatMap((number) => this.#entries.get(number) ?? []);
+    if (left.length === 0) return state;
+    return this.#rendered(state, new Map(left.map((change) => [refKey(change), change])), base, new Set(left));
   }
 
-  #differenceOf(left: readonly ObjectChange[], come: readonly ObjectChange[], base: RenderState): Difference {
-    const held = new Map(this.#held);
-    for (const change of left) if (held.get(refKey(change)) === change) held.delete(refKey(change));
-    for (const change of come) held.set(refKey(change), change);
-    const touched = new Map([...left, ...come].map((change) => [refKey(change), change]));
-    const moves = [...touched].flatMap(([key, ref]): Move[] => {
-      const [before, after] = [this.#held.get(key), held.get(key)];
-      if (after === undefined) return before === undefined ? [] : [{ alias: ref.alias, edit: restored(ref, base) }];
-      if (before !== undefined && before.text === after.text) return [];
-      return [{ alias: ref.alias, edit: this.renderer.parseEdit(after) }];
-    });
-    return { held, moves };
-  }
-
-  #moved(from: RenderState, moves: readonly Move[], timeoutMs: number): RenderState {
+  #rendered(
+    from: RenderState,
+    moved: ReadonlyMap<string, ObjectChange>,
+    base: RenderState,
+    without: ReadonlySet<ObjectChange> = NOTHING,
+  ): RenderState {
     const session = new RenderSession(this.renderer.context, from);
-    for (const { alias, edit } of moves) session.applyEdits(alias, [edit]);
-    runBounded(() => session.run(), timeoutMs);
+    for (const [key, ref] of moved) {
+      const held = this.#held.get(key);
+      const edit = held === undefined || without.has(held) ? restored(ref, base) : this.renderer.parseEdit(held);
+      session.applyEdits(ref.alias, [edit]);
+    }
+    session.run();
     session.touched.forEach((key) => this.#touched.add(key));
     // Its outputs are made by each review, with the reviewed change in.
     return session.toState(from.outputs);
   }
 
-  #forget(): void {
-    this.#base = undefined;
+  #isCurrent({ base, ground }: ReviewedSession): boolean {
+    if (this.#entries.size === 0) this.#reset(base);
+    return this.#base === base && ground === (this.#state ?? base) && this.#moved.size === 0;
+  }
+
+  #follow({ session, ground }: ReviewedSession): void {
+    session.touched.forEach((key) => this.#touched.add(key));
+    this.#state = session.toState(ground.outputs);
+  }
+
+  /** Another root: everything in the ledger comes on top of it anew. */
+  #reset(base: RenderState | undefined): void {
+    this.#base = base;
     this.#state = undefined;
-    this.#ledger = [];
-    this.#held = new Map();
-    this.#touched = new Set();
+    this.#touched.clear();
+    this.#moved.clear();
+    for (const [key, change] of this.#held) this.#moved.set(key, change);
   }
 }
 
-interface Difference {
-  readonly held: Map<string, ObjectChange>;
-  readonly moves: readonly Move[];
+/** A review's session that ran to its end, and what it stands on. */
+export interface ReviewedSession {
+  readonly session: RenderSession;
+  readonly ground: RenderState;
+  /** The accepted root of its time. */
+  readonly base: RenderState;
 }
 
-interface Move {
-  readonly alias: string;
-  readonly edit: ReturnType<Renderer['parseEdit']>;
-}
+const NOTHING: ReadonlySet<ObjectChange> = new Set();
 
 /** What has left the ledger is what the accepted root has in its place. */
-function restored({ alias, namespace, name }: ObjectChange, base: RenderState): Move['edit'] {
+function restored({ alias, namespace, name }: ObjectChange, base: RenderState): ReturnType<Renderer['parseEdit']> {
   return { namespace, name, object: base.snapshots.get(alias)?.find(namespace, name) };
 }

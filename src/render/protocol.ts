@@ -15,9 +15,6 @@ export interface ObjectChange {
   readonly text: string | undefined;
 }
 
-/** An admitted change, or the number under which the thread was told to remember it. */
-export type LedgerEntry = ObjectChange | number;
-
 export interface ObjectRef {
   readonly alias: string;
   readonly namespace: string;
@@ -151,12 +148,13 @@ export interface ThreadApi {
   /** Brings the graph to the stores' newest state and commits it. Without `timeoutMs` it runs to completion. */
   reconcile: [{ readonly timeoutMs: number | undefined }, ReconcileReply];
   /**
-   * Renders the accepted root with the ledger and the change on top, in a session that is always dropped. After `expiresAt`
-   * (Date.now(), milliseconds) nobody waits for it any more, and it is not begun.
+   * Renders the accepted root with what is remembered and the change on top, in a session that is always dropped. After
+   * `expiresAt` (Date.now(), milliseconds) nobody waits for it any more, and it is not begun.
    */
   review: [
     {
-      readonly ledger: readonly LedgerEntry[];
+      /** What is remembered and yet not on the ground of this review. */
+      readonly without: readonly number[] | 'all';
       readonly change: ObjectChange;
       readonly timeoutMs: number;
       readonly expiresAt: number;
@@ -192,8 +190,8 @@ export interface ThreadApi {
   suspects: [null, readonly ObjectRef[]];
   /** Quarantines of an earlier run of the program. */
   restore: [StoredQuarantine, null];
-  /** Changes that reviews name by number from now on; a number that the thread does not know stands for nothing. */
-  remember: [{ readonly number: number; readonly change: ObjectChange }, null];
+  /** A change that was admitted, with its review's render: ground for all reviews until it is forgotten. */
+  remember: [{ readonly number: number; readonly change: ObjectChange; readonly render?: number | undefined }, null];
   forget: [{ readonly number: number }, null];
   release: [{ readonly render: number }, null];
   status: [null, ThreadStatus];

@@ -3,12 +3,12 @@ import type { ObjectEdit } from '../store/object-store.js';
 import { TemplateFault } from '../template/faults.js';
 import type { InstanceResult, RenderFault } from './instance-result.js';
 import { inputsOfChange, instanceKey, objectLabel, parseInstanceKey, refKey } from './keys.js';
-import { LedgerGround } from './ledger-ground.js';
+import { LedgerGround, type ReviewedSession } from './ledger-ground.js';
 import { type Outputs, outputsDigest, sameOutputs } from './output-tree.js';
 import type {
-  LedgerEntry,
   ObjectChange,
   QuarantineEntry,
+  RenderTimes,
   ReviewRender,
   ReviewReply,
   ThreadApi,
@@ -21,18 +21,16 @@ import type { RenderState } from './render-state.js';
 import { runBounded, TimedOut } from './run-bounded.js';
 import { faultId, RenderFailure, RenderStopped } from './template-fault.js';
 
-/** What a shared check has to know of a review's render. */
-interface ReviewedRender {
-  readonly base: RenderState;
-  readonly ledger: readonly ObjectChange[];
+/** What a shared check and the ledger have to know of a review's render. */
+interface ReviewedRender extends ReviewedSession {
   readonly change: ObjectChange;
   /** Instances executed and cell keys written; undefined when they are too many to compare. */
   readonly footprint: ReadonlySet<string> | undefined;
 }
 
-type ReviewBody = Omit<ThreadApi['review'][0], 'ledger'> & { readonly ledger: readonly ObjectChange[] };
+type ReviewBody = ThreadApi['review'][0];
 
-interface Finished {
+interface Finished extends ReviewedSession {
   readonly outputs: Outputs;
   readonly digest: string;
   readonly unchanged: boolean;
@@ -49,31 +47,25 @@ const MAX_FOOTPRINT = 2_000;
  */
 export class Reviewer {
   readonly #reviewed = new Map<number, ReviewedRender>();
-  readonly #remembered = new Map<number, ObjectChange>();
   readonly #ground: LedgerGround;
 
   constructor(private readonly renderer: Renderer) {
     this.#ground = new LedgerGround(renderer);
   }
 
-  review(body: ThreadApi['review'][0]): ReviewReply {
+  review(body: ReviewBody): ReviewReply {
     const { change } = body;
-    const { quarantine } = this.renderer;
-    const own = quarantine.entry(change);
-    const render = this.#render({ ...body, ledger: this.#changesOf(body.ledger) });
-    return { render, own, standing: this.#standing(change) };
+    const own = this.renderer.quarantine.entry(change);
+    return { render: this.#render(body), own, standing: this.#standing(change) };
   }
 
-  remember(number: number, change: ObjectChange): void {
-    this.#remembered.set(number, change);
+  /** `render`: the review's own, if it came to one; the ground goes on from it when nothing has moved meanwhile. */
+  remember({ number, change, render }: ThreadApi['remember'][0]): void {
+    this.#ground.remember(number, change, render === undefined ? undefined : this.#reviewed.get(render));
   }
 
-  forget(number: number): void {
-    this.#remembered.delete(number);
-  }
-
-  #changesOf(ledger: readonly LedgerEntry[]): readonly ObjectChange[] {
-    return ledger.flatMap((entry) => (typeof entry === 'number' ? (this.#remembered.get(entry) ?? []) : entry));
+  forget({ number }: ThreadApi['forget'][0]): void {
+    this.#ground.forget(number);
   }
 
   release(render: number): void {
@@ -81,49 +73,43 @@ export class Reviewer {
     this.renderer.release(render);
   }
 
-  /** A ledger that can't be rendered is left out, since it only ever adds strictness. */
   #render(body: ReviewBody): ReviewRender {
-    try {
-      return this.#renderOver(body);
-    } catch (error) {
-      if (body.ledger.length === 0 || !(isRenderEnd(error) || error instanceof IngestError)) throw error;
-      return this.#renderOver({ ...body, ledger: [] });
-    }
-  }
-
-  #renderOver(body: ReviewBody): ReviewRender {
     const base = this.renderer.accepted;
     if (base === undefined) return { kind: 'cold' };
     const left = Math.min(body.timeoutMs, body.expiresAt - Date.now());
     if (left <= 0) return { kind: 'late' };
     const { context } = this.renderer;
     context.progress.clearCancel();
-    const started = performance.now();
-    // What was admitted a moment ago is ground: its executions and warnings are not this change's.
-    const session = new RenderSession(context, this.#ground.over(base, body.ledger, body.timeoutMs));
+    const review = new OpenReview(performance.now());
     try {
-      this.#apply(session, [body.change]);
+      const done = runBounded(() => this.#run(body, base, review), left);
+      return this.#rendered(body, done, review.times());
     } catch (error) {
+      const { session } = review;
+      if (session === undefined) return this.#renderWithoutLedger(body, error);
       if (error instanceof IngestError) return { kind: 'refused', reason: error.message };
-      throw error;
-    }
-    const overlaid = performance.now();
-    const times = (): { overlayMs: number; renderMs: number } => ({
-      overlayMs: overlaid - started,
-      renderMs: performance.now() - overlaid,
-    });
-    try {
-      const done = runBounded(() => this.#finish(session, base), left);
-      return this.#rendered(session, body, base, done, times());
-    } catch (error) {
-      return {
-        ...this.#ended(error, session, body.change),
-        executed: session.executedKeys.length,
-        ...times(),
-      } as ReviewRender;
+      const executed = session.executedKeys.length;
+      return { ...this.#ended(error, session, body.change), executed, ...review.times() } as ReviewRender;
     } finally {
       context.progress.stage('idle');
     }
+  }
+
+  /** The ledger only adds strictness: what can't be rendered of it is forgotten. */
+  #renderWithoutLedger(body: ReviewBody, error: unknown): ReviewRender {
+    if (body.without === 'all' || !(isRenderEnd(error) || error instanceof IngestError)) throw error;
+    this.#ground.clear();
+    return this.#render({ ...body, without: 'all' });
+  }
+
+  #run(body: ReviewBody, base: RenderState, review: OpenReview): Finished {
+    // What was admitted a moment ago is ground: its executions and warnings are not this change's.
+    const ground = body.without === 'all' ? base : this.#ground.over(base, body.without);
+    const session = new RenderSession(this.renderer.context, ground);
+    review.session = session;
+    this.#apply(session, [body.change]);
+    review.overlaid();
+    return this.#finish(session, ground, base);
   }
 
   #apply(session: RenderSession, changes: readonly ObjectChange[]): void {
@@ -136,12 +122,15 @@ export class Reviewer {
     for (const [alias, edits] of byAlias) session.applyEdits(alias, [...edits.values()]);
   }
 
-  #finish(session: RenderSession, base: RenderState): Finished {
+  #finish(session: RenderSession, ground: RenderState, base: RenderState): Finished {
     const { host } = this.renderer.context;
     host.rawLinesUsed = false;
     session.run();
     const outputs = session.outputs();
     return {
+      session,
+      ground,
+      base,
       outputs,
       digest: outputsDigest(outputs),
       unchanged: sameOutputs(base.outputs, outputs),
@@ -149,28 +138,20 @@ export class Reviewer {
     };
   }
 
-  #rendered(
-    session: RenderSession,
-    body: ReviewBody,
-    base: RenderState,
-    done: Finished,
-    times: { overlayMs: number; renderMs: number },
-  ): ReviewRender {
-    const { outputs, digest, unchanged, raw } = done;
+  #rendered(body: ReviewBody, done: Finished, times: RenderTimes): ReviewRender {
+    const { session, ground, base, outputs, digest, unchanged, raw } = done;
     const render = this.renderer.keep({ outputs, ...readsOf(session) });
     const footprint = raw ? undefined : footprintOf(session);
-    this.#reviewed.set(render, { base, ledger: body.ledger, change: body.change, footprint });
-    const warnings = warningsOf(session, body.change);
-    const executed = session.executedKeys.length;
+    this.#reviewed.set(render, { session, ground, base, change: body.change, footprint });
     return {
       kind: 'rendered',
       render,
       unchanged,
       digest,
-      executed,
-      warnings,
+      executed: session.executedKeys.length,
+      warnings: warningsOf(session, body.change),
       shareable: footprint !== undefined,
-      leansOnLedger: body.ledger.length > 0 && session.leansOn(this.#ground.touched),
+      leansOnLedger: ground !== base && session.leansOn(this.#ground.touched),
       ...times,
     };
   }
@@ -205,24 +186,22 @@ export class Reviewer {
   /**
    * Renders the changes of several reviews together. They may share a check when they are independent: other identities,
    * no raw lines, no instance executed and no cell key written by two of them; the graph knows (DESIGN 8). Those that are
-   * not, or that stand on another base, are left for later.
+   * not, or that stand on another base, are left for later. The ground is that of the last one, which has most in.
    */
   combine(body: ThreadApi['combine'][0]): ThreadApi['combine'][1] {
     const chosen = this.#independent(body.renders);
-    const [first] = chosen;
-    if (first === undefined || chosen.length < 2) return { render: undefined };
+    if (chosen.length < 2) return { render: undefined };
     const members = chosen.map((id) => this.#reviewed.get(id)).filter((member) => member !== undefined);
-    const base = this.#reviewed.get(first)?.base;
-    if (base === undefined) return { render: undefined };
-    const ledger = new Set(members.flatMap((member) => member.ledger));
+    const latest = members.at(-1);
+    if (latest === undefined) return { render: undefined };
+    const session = new RenderSession(this.renderer.context, latest.ground);
     try {
-      const ground = this.#ground.over(base, [...ledger], body.timeoutMs);
-      const session = new RenderSession(this.renderer.context, ground);
       this.#apply(
         session,
         members.map((member) => member.change),
       );
-      const { outputs, digest } = runBounded(() => this.#finish(session, base), body.timeoutMs);
+      const run = (): Finished => this.#finish(session, latest.ground, latest.base);
+      const { outputs, digest } = runBounded(run, body.timeoutMs);
       return {
         render: this.renderer.keep({ outputs, ...readsOf(session) }),
         digest,
@@ -246,6 +225,24 @@ export class Reviewer {
       base = reviewed.base;
       return true;
     });
+  }
+}
+
+/** What a review came to so far: a stopped one leaves nothing but this. */
+class OpenReview {
+  session: RenderSession | undefined;
+  #overlaidAt: number | undefined;
+
+  constructor(private readonly startedAt: number) {}
+
+  overlaid(): void {
+    this.#overlaidAt = performance.now();
+  }
+
+  times(): RenderTimes {
+    const now = performance.now();
+    const overlaidAt = this.#overlaidAt ?? now;
+    return { overlayMs: overlaidAt - this.startedAt, renderMs: now - overlaidAt };
   }
 }
 

@@ -36,8 +36,8 @@ function createHandlers(renderer: Renderer, reviewer: Reviewer): Handlers {
     unquarantine: ({ objects }) => nothing(renderer.unquarantine(objects)),
     suspects: () => renderer.suspects(),
     restore: (stored) => nothing(renderer.restore(stored)),
-    remember: ({ number, change }) => nothing(reviewer.remember(number, change)),
-    forget: ({ number }) => nothing(reviewer.forget(number)),
+    remember: (body) => nothing(reviewer.remember(body)),
+    forget: (body) => nothing(reviewer.forget(body)),
     release: ({ render }) => nothing(reviewer.release(render)),
     status: () => renderer.status(),
   };

@@ -35,7 +35,7 @@ describe('An Ingress of half a megabyte', () => {
     const tls = Array.from({ length: MANY }, () => ({ secretName: 'missing' }));
     const change = ingress({ rules, tls });
     // The product takes three times this on a fast machine, the sum a twentieth.
-    const body = { ledger: [], change, timeoutMs: 4_000, expiresAt: Date.now() + 60_000 };
+    const body = { without: [], change, timeoutMs: 4_000, expiresAt: Date.now() + 60_000 };
     const { render } = await host.request('review', body);
     expect(render.kind).toBe('rendered');
   });

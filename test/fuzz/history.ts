@@ -27,6 +27,9 @@ export class History {
   #reviewer: Reviewer;
   #saved: StoredQuarantine = { entries: [] };
   readonly #compare = new Comparison();
+  /** What was admitted, by the number under which the engine has it. */
+  readonly #ledger = new Map<number, Edit>();
+  #numbers = 0;
   #noise = 0;
 
   constructor(
@@ -72,7 +75,7 @@ export class History {
       case 'abort':
         return void this.#reconcile(step.after);
       case 'review':
-        return this.#review(step.ledger.map(editOf), step.changes.map(editOf));
+        return this.#review(step);
       case 'replace':
         return this.#replace(step);
       case 'trim':
@@ -246,25 +249,41 @@ export class History {
 
   // --- Reviews
 
-  #review(ledger: readonly Edit[], changes: readonly Edit[]): void {
+  #review({ ledger, changes, admits }: Step & { do: 'review' }): void {
     const before = this.#renderer.accepted;
     const files = fileText(before === undefined ? undefined : flatFiles(before.outputs));
-    const rendered = changes.flatMap((change) => this.#reviewOne(ledger, change));
+    this.#ledger.forEach((_, number) => this.#reviewer.forget({ number }));
+    this.#ledger.clear();
+    ledger.map(editOf).forEach((edit) => this.#remember(edit));
+    const rendered = changes.map(editOf).flatMap((change) => {
+      const reviewed = this.#reviewOne(change);
+      if (admits) reviewed.forEach(({ render }) => this.#remember(change, render));
+      return reviewed;
+    });
     this.#combine(rendered);
     rendered.forEach(({ render }) => this.#reviewer.release(render));
     this.#compare.same('accepted root after a review', this.#renderer.accepted, before);
     this.#compare.same('accepted files after a review', fileText(this.#renderer.acceptedFiles()), files);
   }
 
-  #reviewOne(ledger: readonly Edit[], change: Edit): Reviewed[] {
+  #remember(edit: Edit, render?: number): void {
+    const number = ++this.#numbers;
+    this.#ledger.set(number, edit);
+    this.#reviewer.remember({ number, change: this.#changeOf(edit), render });
+    if (render !== undefined) this.#oracle.admit();
+  }
+
+  #reviewOne(change: Edit): Reviewed[] {
+    const own = [...this.#ledger].filter(([, { place }]) => placeKey(place) === placeKey(change.place));
     const body = {
-      ledger: ledger.map((edit) => this.#changeOf(edit)),
+      without: own.map(([number]) => number),
       change: this.#changeOf(change),
       timeoutMs: 60_000,
       expiresAt: Infinity,
     };
     const { value, runs } = this.context.host.during(() => this.#reviewer.review(body));
-    const expected = this.#oracle.review(ledger, change);
+    const expected = this.#oracle.review([...this.#ledger.values()], change);
+    if (expected.forgets === true) this.#ledger.clear();
     const { render: reply } = value;
     this.tally.reviews++;
     this.#compare.same('kind of review', reply.kind, expected.kind);
@@ -301,7 +320,7 @@ export class History {
     this.tally.seen.combined++;
     const members = rendered.filter(({ render }) => !combined.left.includes(render));
     const expected = this.#oracle.filesWith([
-      ...members.flatMap(({ ledger }) => ledger),
+      ...(members.at(-1)?.ledger ?? []),
       ...members.map(({ change }) => change),
     ]);
     this.#compare.files(this.#renderer.files(combined.render), expected ?? [], combined.digest);

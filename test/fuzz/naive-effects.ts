@@ -3,7 +3,11 @@ import type { NaiveResult, NaiveWorld, Winner } from './naive-world.js';
 import type { Edit } from './oracle.js';
 import type { Place } from './world.js';
 
-export type NaiveReview = { readonly attempts: readonly string[] } & (
+export type NaiveReview = {
+  readonly attempts: readonly string[];
+  /** The ledger could not be rendered and is gone. */
+  readonly forgets?: boolean;
+} & (
   | { readonly kind: 'cold' }
   | { readonly kind: 'fault'; readonly executed: readonly string[]; readonly objects: readonly string[] }
   | {

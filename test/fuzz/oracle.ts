@@ -61,6 +61,8 @@ export class Oracle {
   #saved: readonly Held[] = [];
   /** What the last ledger that could be rendered came to: the next one runs only how it differs. */
   #ground: { readonly base: NaiveCommit; readonly memos: Memos } | undefined;
+  /** What the last review came to, over the whole ledger. */
+  #last: { readonly base: NaiveCommit; readonly memos: Memos } | undefined;
 
   constructor(private readonly config: FuzzConfig) {}
 
@@ -224,21 +226,24 @@ export class Oracle {
   review(ledger: readonly Edit[], change: Edit): NaiveReview {
     const base = this.accepted;
     if (base === undefined) return { kind: 'cold', attempts: [] };
-    if (this.#ground?.base !== base) this.#ground = undefined;
-    const session = new NaiveSession(
-      this.config,
-      ledger.length === 0 ? base.memos : (this.#ground?.memos ?? base.memos),
-    );
+    if (this.#ground?.base !== base || ledger.length === 0) this.#ground = undefined;
+    const session = new NaiveSession(this.config, this.#ground?.memos ?? base.memos);
+    const others = ledger.filter(({ place }) => placeKey(place) !== placeKey(change.place));
     session.moveTo(edited(base.view, ledger));
-    const ground = session.run();
-    if (ground.kind !== 'done') {
-      const again = this.review([], change);
-      return { ...again, attempts: [...session.attempts, ...again.attempts] };
+    let ground = session.run();
+    if (ground.kind === 'done' && ledger.length > 0) this.#ground = { base, memos: copied(this.config, session) };
+    if (ground.kind === 'done' && others.length < ledger.length) {
+      session.moveTo(edited(base.view, others));
+      ground = session.run();
     }
-    if (ledger.length > 0) this.#ground = { base, memos: new NaiveSession(this.config, session.memos).memos };
+    if (ground.kind !== 'done') {
+      this.#ground = undefined;
+      const again = this.review([], change);
+      return { ...again, attempts: [...session.attempts, ...again.attempts], forgets: true };
+    }
     session.executed = [];
     const beforeMemos = new Map(session.memos);
-    session.moveTo(edited(base.view, [...ledger, change]));
+    session.moveTo(edited(base.view, [...others, change]));
     const run = session.run();
     const { attempts, executed } = session;
     if (run.kind === 'stopped') throw new Error('no review is stopped');
@@ -258,7 +263,13 @@ export class Oracle {
         (key) => JSON.stringify(beforeMemos.get(key)?.result) === JSON.stringify(session.memos.get(key)?.result),
       ) &&
       session.memos.size === base.memos.size;
-    return { kind: 'rendered', attempts, executed, files, warnings, ledger, quiet };
+    this.#last = others.length === ledger.length ? { base, memos: copied(this.config, session) } : undefined;
+    return { kind: 'rendered', attempts, executed, files, warnings, ledger: others, quiet };
+  }
+
+  /** The change of the last review is admitted: what it came to is ground now, and is not run again. */
+  admit(): void {
+    this.#ground = this.#last ?? this.#ground;
   }
 
   /** Files of the accepted state with all these edits; undefined when it has none or they fail. */
@@ -290,6 +301,10 @@ export class Oracle {
 
 export function same(left: FuzzObject | undefined, right: FuzzObject | undefined): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
+}
+
+function copied(config: FuzzConfig, session: NaiveSession): Memos {
+  return new NaiveSession(config, session.memos).memos;
 }
 
 function edited(view: View, edits: readonly Edit[]): Map<string, Map<string, FuzzObject>> {

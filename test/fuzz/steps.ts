@@ -16,7 +16,13 @@ export type Step =
   | { readonly do: 'swap'; readonly places: readonly [Place, Place] }
   | { readonly do: 'commit'; readonly check: 'judge' | 'unavailable'; readonly blame: 'all' | 'first' }
   | { readonly do: 'abort'; readonly after: number }
-  | { readonly do: 'review'; readonly ledger: readonly Put[]; readonly changes: readonly Put[] }
+  | {
+      readonly do: 'review';
+      readonly ledger: readonly Put[];
+      readonly changes: readonly Put[];
+      /** What can be rendered comes into the ledger before the next change is reviewed. */
+      readonly admits: boolean;
+    }
   | { readonly do: 'replace'; readonly alias: Alias; readonly puts: readonly Put[]; readonly keep: boolean }
   | { readonly do: 'trim'; readonly put: Put }
   | { readonly do: 'lift'; readonly at: number }
@@ -79,7 +85,12 @@ class StepWriter {
       case 'abort':
         return { do: kind, after: 1 + random.int(5) };
       case 'review':
-        return { do: kind, ledger: this.#puts(random.chance(30) ? 2 : 0), changes: this.#puts(1 + random.int(3)) };
+        return {
+          do: kind,
+          ledger: this.#puts(random.chance(30) ? 2 : 0),
+          changes: this.#puts(1 + random.int(3)),
+          admits: random.chance(40),
+        };
       case 'replace':
         return { do: kind, alias: random.pick(ALIASES), puts: this.#puts(random.int(4)), keep: random.chance(60) };
       case 'lift':

@@ -26,7 +26,7 @@ async function reviewOf(
   change: ReturnType<typeof site>,
   timeoutMs = 1_000,
 ): Promise<ReviewRender> {
-  const { render } = await running.request('review', { ledger: [], change, timeoutMs, expiresAt: Date.now() + 60_000 });
+  const { render } = await running.request('review', { without: [], change, timeoutMs, expiresAt: Date.now() + 60_000 });
   return render;
 }
 
@@ -160,7 +160,7 @@ describe('the protocol', () => {
     await running.request('reconcile', { timeoutMs: undefined });
     expect(await reviewOf(running, change)).toEqual({ kind: 'cold' });
     await settled(running);
-    const late = { ledger: [], change, timeoutMs: 1_000, expiresAt: Date.now() - 1 };
+    const late = { without: [], change, timeoutMs: 1_000, expiresAt: Date.now() - 1 };
     expect((await running.request('review', late)).render).toEqual({ kind: 'late' });
     expect(await reviewOf(running, change)).toMatchObject({ kind: 'rendered', executed: 1, unchanged: false });
   });

@@ -15,11 +15,7 @@ export async function rootedHost(config: RenderConfig, objects: readonly ObjectC
 }
 
 /** Renders a change over the accepted root, as a review does. */
-export async function renderReview(
-  host: RenderHost,
-  change: ObjectChange,
-  ledger: readonly ObjectChange[] = [],
-): Promise<ReviewRender> {
-  const reply = await host.request('review', { ledger, change, timeoutMs: 5_000, expiresAt: Date.now() + 5_000 });
-  return reply.render;
+export async function renderReview(host: RenderHost, change: ObjectChange): Promise<ReviewRender> {
+  const body = { without: [], change, timeoutMs: 5_000, expiresAt: Date.now() + 5_000 };
+  return (await host.request('review', body)).render;
 }
