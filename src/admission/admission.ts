@@ -114,7 +114,7 @@ export class Admission {
     try {
       const judgement = await this.#judge.judge({ reviewed, ...call });
       const { decision } = judgement;
-      if (decision.kind === 'allowed' && !ALLOWED_FAULTY.has(decision.reason)) 
+      if (decision.kind === 'allowed' && !ALLOWED_FAULTY.has(decision.reason))
         this.ledger.add(reviewed, judgement.render);
       return judgement;
     } catch (error) {

@@ -1,5 +1,5 @@
 import { refKey } from './keys.js';
-import type { ObjectChange } from './protocol.js';
+import type { ObjectChange, ObjectRef } from './protocol.js';
 import type { Renderer } from './renderer.js';
 import { RenderSession } from './render-session.js';
 import type { RenderState } from './render-state.js';
@@ -16,20 +16,27 @@ export class LedgerGround {
   readonly #held = new Map<string, ObjectChange>();
   #base: RenderState | undefined;
   #state: RenderState | undefined;
-  /** Objects whose entry came or went since the state was made. */
-  readonly #moved = new Map<string, ObjectChange>();
-  /** Inputs that differ from the accepted root's, or did while this ground stood. */
+  /** Objects whose entry is not in the state yet. */
+  readonly #come = new Map<string, ObjectChange>();
+  /** Objects that are in the state although their entry has left, the oldest first; `performance.now()` of when. */
+  readonly #left = new Map<string, { readonly change: ObjectChange; readonly since: number }>();
+  /** Inputs that may differ from the accepted root's: every one that has since this ground stands. */
   readonly #touched = new Set<string>();
 
-  constructor(private readonly renderer: Renderer) {}
+  constructor(
+    private readonly renderer: Renderer,
+    private readonly lagMs: number,
+  ) {}
 
   /** `made`: the session that rendered this change over the ground as it is now; its state is the next ground then. */
   remember(number: number, change: ObjectChange, made?: ReviewedSession): void {
     const follows = made !== undefined && this.#isCurrent(made);
+    const key = refKey(change);
     this.#entries.set(number, change);
-    this.#held.set(refKey(change), change);
+    this.#held.set(key, change);
+    this.#left.delete(key);
     if (follows) this.#follow(made);
-    else this.#moved.set(refKey(change), change);
+    else this.#come.set(key, change);
   }
 
   forget(number: number): void {
@@ -39,7 +46,8 @@ export class LedgerGround {
     const key = refKey(change);
     if (this.#held.get(key) !== change) return;
     this.#held.delete(key);
-    this.#moved.set(key, change);
+    this.#come.delete(key);
+    this.#left.set(key, { change, since: performance.now() });
   }
 
   /** The ledger only ever adds strictness: one that can't be rendered may be forgotten. */
@@ -49,37 +57,59 @@ export class LedgerGround {
     this.#reset(undefined);
   }
 
-  /** What a render over this ground may see that is not accepted yet. */
+  /** What a render over this ground may see that is not accepted yet, and some that is. */
   get touched(): ReadonlySet<string> {
     return this.#touched;
   }
 
   /**
-   * The ground over this root, entries of these numbers left out. Throws what a render throws (RenderFailure,
-   * RenderStopped), and IngestError: then the ground is of no use before it is cleared.
+   * The ground over this root for a review of this object, entries of these numbers left out. Throws what a render throws
+   * (RenderFailure, RenderStopped), and IngestError: then the ground is of no use before it is cleared.
    */
-  over(base: RenderState, without: readonly number[]): RenderState {
+  over(base: RenderState, reviewed: ObjectRef, without: readonly number[]): RenderState {
     if (this.#entries.size === 0 || this.#base !== base) this.#reset(base);
     if (this.#entries.size === 0) return base;
-    if (this.#moved.size > 0) {
-      this.#state = this.#rendered(this.#state ?? base, this.#moved, base);
-      this.#moved.clear();
-    }
+    this.#move(base, this.#due(refKey(reviewed)));
     const state = this.#state ?? base;
     const left = without.flatMap((number) => this.#entries.get(number) ?? []);
     if (left.length === 0) return state;
-    return this.#rendered(state, new Map(left.map((change) => [refKey(change), change])), base, new Set(left));
+    return this.#rendered(state, left, base, new Set(left));
+  }
+
+  /** Does a little of what a later review would have to do; says whether there was anything. */
+  settle(base: RenderState): boolean {
+    if (this.#base !== base) return false;
+    const some = [...this.#come.values(), ...[...this.#left.values()].map(({ change }) => change)].slice(0, FEW);
+    this.#move(base, some);
+    return some.length > 0;
+  }
+
+  /** What has come must be seen. What has left may wait for an idle moment, if not for long: it only adds strictness. */
+  #due(reviewed: string): readonly ObjectChange[] {
+    const due = [...this.#come.values()];
+    const before = performance.now() - this.lagMs;
+    for (const [key, { change, since }] of this.#left) if (since <= before || key === reviewed) due.push(change);
+    return due;
+  }
+
+  #move(base: RenderState, moved: readonly ObjectChange[]): void {
+    if (moved.length === 0) return;
+    this.#state = this.#rendered(this.#state ?? base, moved, base);
+    for (const key of moved.map(refKey)) {
+      this.#come.delete(key);
+      this.#left.delete(key);
+    }
   }
 
   #rendered(
     from: RenderState,
-    moved: ReadonlyMap<string, ObjectChange>,
+    moved: readonly ObjectChange[],
     base: RenderState,
     without: ReadonlySet<ObjectChange> = NOTHING,
   ): RenderState {
     const session = new RenderSession(this.renderer.context, from);
-    for (const [key, ref] of moved) {
-      const held = this.#held.get(key);
+    for (const ref of moved) {
+      const held = this.#held.get(refKey(ref));
       const edit = held === undefined || without.has(held) ? restored(ref, base) : this.renderer.parseEdit(held);
       session.applyEdits(ref.alias, [edit]);
     }
@@ -91,7 +121,7 @@ export class LedgerGround {
 
   #isCurrent({ base, ground }: ReviewedSession): boolean {
     if (this.#entries.size === 0) this.#reset(base);
-    return this.#base === base && ground === (this.#state ?? base) && this.#moved.size === 0;
+    return this.#base === base && ground === (this.#state ?? base) && this.#come.size === 0;
   }
 
   #follow({ session, ground }: ReviewedSession): void {
@@ -104,8 +134,9 @@ export class LedgerGround {
     this.#base = base;
     this.#state = undefined;
     this.#touched.clear();
-    this.#moved.clear();
-    for (const [key, change] of this.#held) this.#moved.set(key, change);
+    this.#come.clear();
+    this.#left.clear();
+    for (const [key, change] of this.#held) this.#come.set(key, change);
   }
 }
 
@@ -117,6 +148,8 @@ export interface ReviewedSession {
   readonly base: RenderState;
 }
 
+/** Objects that move in about the time of a review. */
+const FEW = 4;
 const NOTHING: ReadonlySet<ObjectChange> = new Set();
 
 /** What has left the ledger is what the accepted root has in its place. */

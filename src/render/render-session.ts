@@ -368,18 +368,6 @@ export class RenderSession {
     return this.#touched;
   }
 
-  /**
-   * Whether something that this session executed, or a key that it moved, would be another without these changes of its
-   * base.
-   */
-  leansOn(changes: ReadonlySet<string>): boolean {
-    if (changes.size === 0) return false;
-    return (
-      this.executedKeys.some((key) => this.graph.frameOf(key).some((read) => changes.has(read))) ||
-      this.winnerChanges.some(({ group, cell, key }) => changes.has(selectKey(group, cell, key)))
-    );
-  }
-
   toState(outputs: Outputs): RenderState {
     const groups = new Map(this.base.groups);
     for (const [name, draft] of this.#groups) groups.set(name, draft.toState());

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { RenderConfig } from '../config/render-config.js';
+import { Doorbell } from './doorbell.js';
 import { ProgressBuffer, type RenderProgress } from './progress.js';
 import type { ReplyMessage, RequestName, ThreadApi } from './protocol.js';
 import type { ThreadData } from './thread-main.js';
@@ -25,6 +26,7 @@ const STACK_MIB = 4;
 export class RenderThread {
   readonly #worker: Worker;
   readonly #progress = new ProgressBuffer();
+  readonly #doorbell = new Doorbell();
   readonly #waiting = new Map<number, Waiting>();
   readonly #exited: Promise<void>;
   #next = 0;
@@ -34,7 +36,11 @@ export class RenderThread {
     config: RenderConfig,
     private readonly onLost: (reason: string) => void = () => undefined,
   ) {
-    const workerData: ThreadData = { config: JSON.stringify(config), progress: this.#progress.shared };
+    const workerData: ThreadData = {
+      config: JSON.stringify(config),
+      progress: this.#progress.shared,
+      doorbell: this.#doorbell.shared,
+    };
     const resourceLimits = { maxOldGenerationSizeMb: config.render.heapMiB, stackSizeMb: STACK_MIB };
     this.#worker = new Worker(threadFile(), { workerData, resourceLimits, stdout: false, stderr: false });
     this.#worker.on('message', (text: string) => this.#answered(JSON.parse(text) as ReplyMessage));
@@ -61,6 +67,7 @@ export class RenderThread {
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve: resolve as (body: unknown) => void, reject });
       this.#worker.postMessage(JSON.stringify({ id, name, body }));
+      this.#doorbell.ring();
     });
   }
 

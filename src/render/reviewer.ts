@@ -2,7 +2,7 @@ import { IngestError } from '../store/canonical.js';
 import type { ObjectEdit } from '../store/object-store.js';
 import { TemplateFault } from '../template/faults.js';
 import type { InstanceResult, RenderFault } from './instance-result.js';
-import { inputsOfChange, instanceKey, objectLabel, parseInstanceKey, refKey } from './keys.js';
+import { inputsOfChange, instanceKey, objectLabel, parseInstanceKey, refKey, selectKey } from './keys.js';
 import { LedgerGround, type ReviewedSession } from './ledger-ground.js';
 import { type Outputs, outputsDigest, sameOutputs } from './output-tree.js';
 import type {
@@ -19,6 +19,7 @@ import type { Renderer } from './renderer.js';
 import { RenderSession } from './render-session.js';
 import type { RenderState } from './render-state.js';
 import { runBounded, TimedOut } from './run-bounded.js';
+import { sameAnswer } from './same-answer.js';
 import { faultId, RenderFailure, RenderStopped } from './template-fault.js';
 
 /** What a shared check and the ledger have to know of a review's render. */
@@ -40,6 +41,10 @@ interface Finished extends ReviewedSession {
 
 /** A change with a larger footprint is checked alone: comparing would cost more than it saves. */
 const MAX_FOOTPRINT = 2_000;
+/** So long at most what has left the ledger may still be seen. */
+const LEDGER_LAG_MS = 250;
+/** A review may take so many times its time limit where that saves a time bound of its own. */
+const PATIENCE = 1.2;
 
 /**
  * Renders hypothetical changes over the accepted root, in sessions that are always dropped (DESIGN 8). Nothing of a
@@ -48,15 +53,49 @@ const MAX_FOOTPRINT = 2_000;
 export class Reviewer {
   readonly #reviewed = new Map<number, ReviewedRender>();
   readonly #ground: LedgerGround;
+  #open: OpenReview | undefined;
 
-  constructor(private readonly renderer: Renderer) {
-    this.#ground = new LedgerGround(renderer);
+  constructor(
+    private readonly renderer: Renderer,
+    ledgerLagMs = LEDGER_LAG_MS,
+  ) {
+    this.#ground = new LedgerGround(renderer, ledgerLagMs);
   }
 
   review(body: ReviewBody): ReviewReply {
-    const { change } = body;
-    const own = this.renderer.quarantine.entry(change);
-    return { render: this.#render(body), own, standing: this.#standing(change) };
+    return this.#replyTo(body, this.#render(body));
+  }
+
+  #replyTo({ change }: ReviewBody, render: ReviewRender): ReviewReply {
+    return { render, own: this.renderer.quarantine.entry(change), standing: this.#standing(change) };
+  }
+
+  /** Answers the review that a time bound around it has stopped, if it was one; else that was work on the ledger. */
+  stopped(): ReviewReply | undefined {
+    const review = this.#open;
+    this.#open = undefined;
+    this.renderer.context.progress.stage('idle');
+    if (review !== undefined) return this.#replyTo(review.body, this.#failed(review, new TimedOut('stopped')));
+    this.#ground.clear();
+    return undefined;
+  }
+
+  /** Milliseconds after which a review is stopped at the latest, where its bound is this. */
+  patience(timeoutMs: number): number {
+    return timeoutMs * PATIENCE;
+  }
+
+  /** A little of the work on the ledger, which the next review need not wait for then; false when there is none. */
+  settle(): boolean {
+    const base = this.renderer.accepted;
+    if (base === undefined) return false;
+    try {
+      return this.#ground.settle(base);
+    } catch (error) {
+      if (!isLedgerEnd(error)) throw error;
+      this.#ground.clear();
+      return false;
+    }
   }
 
   /** `render`: the review's own, if it came to one; the ground goes on from it when nothing has moved meanwhile. */
@@ -76,35 +115,42 @@ export class Reviewer {
   #render(body: ReviewBody): ReviewRender {
     const base = this.renderer.accepted;
     if (base === undefined) return { kind: 'cold' };
-    const left = Math.min(body.timeoutMs, body.expiresAt - Date.now());
+    const expiresIn = body.expiresAt - Date.now();
+    const left = Math.min(body.timeoutMs, expiresIn);
     if (left <= 0) return { kind: 'late' };
-    const { context } = this.renderer;
-    context.progress.clearCancel();
-    const review = new OpenReview(performance.now());
+    const { progress } = this.renderer.context;
+    progress.clearCancel();
+    const review = new OpenReview(body, performance.now());
+    this.#open = review;
     try {
-      const done = runBounded(() => this.#run(body, base, review), left);
+      const latest = Math.min(this.patience(body.timeoutMs), expiresIn);
+      const done = runBounded(() => this.#run(body, base, review), left, latest);
       return this.#rendered(body, done, review.times());
     } catch (error) {
-      const { session } = review;
-      if (session === undefined) return this.#renderWithoutLedger(body, error);
-      if (error instanceof IngestError) return { kind: 'refused', reason: error.message };
-      const executed = session.executedKeys.length;
-      return { ...this.#ended(error, session, body.change), executed, ...review.times() } as ReviewRender;
+      return this.#failed(review, error);
     } finally {
-      context.progress.stage('idle');
+      this.#open = undefined;
+      progress.stage('idle');
     }
+  }
+
+  #failed({ body, session, times }: OpenReview, error: unknown): ReviewRender {
+    if (session === undefined) return this.#renderWithoutLedger(body, error);
+    if (error instanceof IngestError) return { kind: 'refused', reason: error.message };
+    const executed = session.executedKeys.length;
+    return { ...this.#ended(error, session, body.change), executed, ...times() } as ReviewRender;
   }
 
   /** The ledger only adds strictness: what can't be rendered of it is forgotten. */
   #renderWithoutLedger(body: ReviewBody, error: unknown): ReviewRender {
-    if (body.without === 'all' || !(isRenderEnd(error) || error instanceof IngestError)) throw error;
+    if (body.without === 'all' || !isLedgerEnd(error)) throw error;
     this.#ground.clear();
     return this.#render({ ...body, without: 'all' });
   }
 
   #run(body: ReviewBody, base: RenderState, review: OpenReview): Finished {
     // What was admitted a moment ago is ground: its executions and warnings are not this change's.
-    const ground = body.without === 'all' ? base : this.#ground.over(base, body.without);
+    const ground = body.without === 'all' ? base : this.#ground.over(base, body.change, body.without);
     const session = new RenderSession(this.renderer.context, ground);
     review.session = session;
     this.#apply(session, [body.change]);
@@ -151,9 +197,21 @@ export class Reviewer {
       executed: session.executedKeys.length,
       warnings: warningsOf(session, body.change),
       shareable: footprint !== undefined,
-      leansOnLedger: ground !== base && session.leansOn(this.#ground.touched),
+      leansOnLedger: ground !== base && this.#leansOnLedger(done),
       ...times,
     };
+  }
+
+  /** Whether something that it ran, or a key that it moved, would be another without the ledger. */
+  #leansOnLedger({ session, ground, base }: ReviewedSession): boolean {
+    const { touched } = this.#ground;
+    const reads = session.executedKeys.flatMap((key) => session.graph.frameOf(key));
+    const moved = session.winnerChanges.map(({ group, cell, key }) => selectKey(group, cell, key));
+    const suspect = [...reads, ...moved].filter((input) => touched.has(input));
+    if (suspect.length === 0) return false;
+    const { context } = this.renderer;
+    const [before, after] = [new RenderSession(context, base), new RenderSession(context, ground)];
+    return suspect.some((input) => !sameAnswer(input, before, after));
   }
 
   #ended(error: unknown, session: RenderSession, change: ObjectChange): object {
@@ -233,17 +291,24 @@ class OpenReview {
   session: RenderSession | undefined;
   #overlaidAt: number | undefined;
 
-  constructor(private readonly startedAt: number) {}
+  constructor(
+    readonly body: ReviewBody,
+    private readonly startedAt: number,
+  ) {}
 
   overlaid(): void {
     this.#overlaidAt = performance.now();
   }
 
-  times(): RenderTimes {
+  readonly times = (): RenderTimes => {
     const now = performance.now();
     const overlaidAt = this.#overlaidAt ?? now;
     return { overlayMs: overlaidAt - this.startedAt, renderMs: now - overlaidAt };
-  }
+  };
+}
+
+function isLedgerEnd(error: unknown): boolean {
+  return isRenderEnd(error) || error instanceof IngestError;
 }
 
 function isRenderEnd(error: unknown): boolean {

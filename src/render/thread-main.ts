@@ -1,23 +1,23 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { RenderConfig } from '../config/render-config.js';
 import { createCompartment, lockdownThread } from '../template/compartment.js';
 import { TemplateHost } from '../template/template-host.js';
 import { planRender } from './plan.js';
+import { Doorbell } from './doorbell.js';
 import { ProgressBuffer } from './progress.js';
-import type { ReplyMessage, RequestMessage, RequestName, ThreadApi } from './protocol.js';
 import { Renderer } from './renderer.js';
+import { type Handlers, RequestLoop } from './request-loop.js';
 import { Reviewer } from './reviewer.js';
 
 /** What the render thread is started with. */
 export interface ThreadData {
   readonly config: string;
   readonly progress: SharedArrayBuffer;
+  readonly doorbell: SharedArrayBuffer;
 }
 
 /** Part of the thread's heap that a render may use before it ends with a message; the rest is room for the collector. */
 const SOFT_HEAP_SHARE = 0.8;
-
-type Handlers = { readonly [Name in RequestName]: (body: ThreadApi[Name][0]) => ThreadApi[Name][1] };
 
 function createHandlers(renderer: Renderer, reviewer: Reviewer): Handlers {
   return {
@@ -47,8 +47,8 @@ function nothing(_done: void): null {
   return null;
 }
 
-function start(): void {
-  const { config: configText, progress: shared } = workerData as ThreadData;
+function start(port: MessagePort): void {
+  const { config: configText, progress, doorbell } = workerData as ThreadData;
   const config = JSON.parse(configText) as RenderConfig;
   lockdownThread();
   const host = new TemplateHost(createCompartment(), config, config.render.maxInstanceBytes);
@@ -56,21 +56,13 @@ function start(): void {
   const renderer = new Renderer({
     plan: planRender(config),
     host,
-    progress: new ProgressBuffer(shared),
+    progress: new ProgressBuffer(progress),
     softHeapBytes,
   });
-  const handlers = createHandlers(renderer, new Reviewer(renderer));
-  parentPort?.on('message', (text: string) => parentPort?.postMessage(JSON.stringify(answer(handlers, text))));
+  const reviewer = new Reviewer(renderer);
+  const handlers = createHandlers(renderer, reviewer);
+  const loop = new RequestLoop(port, new Doorbell(doorbell), handlers, reviewer);
+  port.on('message', (text: string) => loop.take(text));
 }
 
-/** Whatever happens in a request, the thread answers it and goes on; errors travel as text (SES would hide them). */
-function answer(handlers: Handlers, text: string): ReplyMessage {
-  const { id, name, body } = JSON.parse(text) as RequestMessage;
-  try {
-    return { id, body: (handlers[name] as (body: unknown) => unknown)(body) };
-  } catch (error) {
-    return { id, error: error instanceof Error ? `${error.message}\n${error.stack ?? ''}` : String(error) };
-  }
-}
-
-start();
+if (parentPort !== null) start(parentPort);

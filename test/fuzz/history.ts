@@ -56,7 +56,7 @@ export class History {
   #start(): [Renderer, Reviewer] {
     const renderer = new Renderer(this.context);
     for (const alias of ALIASES) Object.assign(renderer.stores.store(alias), { journalLength: JOURNAL_LENGTH });
-    return [renderer, new Reviewer(renderer)];
+    return [renderer, new Reviewer(renderer, 0)];
   }
 
   #step(step: Step): void {

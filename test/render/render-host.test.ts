@@ -70,7 +70,12 @@ describe('a render thread that runs out of memory', () => {
     expect(await rooted(running)).toBe('one\ntwo\n');
 
     const change = site('c', { greedy: true });
-    const review = running.request('review', { without: [], change, timeoutMs: 60_000, expiresAt: Date.now() + 60_000 });
+    const review = running.request('review', {
+      without: [],
+      change,
+      timeoutMs: 60_000,
+      expiresAt: Date.now() + 60_000,
+    });
     await expect(review).rejects.toThrow(ThreadLost);
     expect(await restarted).toBe('site of sites shop/c');
     expect(running.lastLost).toBe('site of sites shop/c');

@@ -26,7 +26,12 @@ async function reviewOf(
   change: ReturnType<typeof site>,
   timeoutMs = 1_000,
 ): Promise<ReviewRender> {
-  const { render } = await running.request('review', { without: [], change, timeoutMs, expiresAt: Date.now() + 60_000 });
+  const { render } = await running.request('review', {
+    without: [],
+    change,
+    timeoutMs,
+    expiresAt: Date.now() + 60_000,
+  });
   return render;
 }
 
@@ -37,6 +42,29 @@ const TEMPERED = `<% if (item.spec.loop) for (;;) {} %>
 `;
 
 describe('a review that does not come to an end', () => {
+  it('is stopped by the bound of the review before it, and what was asked meanwhile is answered', async () => {
+    const running = started({ components: [component('site', TEMPERED)] });
+    await running.request('store', { changes: [site('a', { line: 'one' })] });
+    expect(await settled(running)).toBe('one\n');
+
+    const replies = await Promise.all([
+      reviewOf(running, site('a', { line: 'two' }), 300),
+      running.request('remember', { number: 1, change: site('b', { line: 'three' }) }),
+      reviewOf(running, site('a', { loop: true }), 300),
+      reviewOf(running, site('c', { line: 'four' }), 300),
+      running.request('forget', { number: 1 }),
+      settled(running),
+    ]);
+    expect(replies).toMatchObject([
+      { kind: 'rendered', executed: 1 },
+      null,
+      { kind: 'timeout', own: true, instance: 'site of sites shop/a' },
+      { kind: 'rendered', executed: 1, leansOnLedger: false },
+      null,
+      'one\n',
+    ]);
+  });
+
   it.each([
     ['an endless loop', { loop: true }],
     ['an expression that backtracks', { backtracks: true }],

@@ -37,4 +37,16 @@ describe('a task with a time bound', () => {
     expect(await bounded('() => 7', 'undefined')).toBe('[7,"after",true]');
     expect(await bounded('() => { for (;;) {} }', '0')).toBe('["timed out","after",true]');
   });
+
+  it('needs no bound of its own where the one around it ends in time, which stops it then', async () => {
+    const within = '() => { try { return runBounded(() => { for (;;) {} }, 50, 500) } catch { return "caught" } }';
+    expect(await bounded(within, '100')).toBe('["timed out","after",true]');
+  });
+
+  it('is stopped by its own bound where the one around it ends too late or too early', async () => {
+    const within = (timeoutMs: number): string =>
+      `() => { try { return runBounded(() => { for (;;) {} }, ${timeoutMs}) } catch (error) { return error.name } }`;
+    expect(await bounded(within(20), '60000')).toBe('["TimedOut","after",true]');
+    expect(await bounded(within(60_000), '50')).toBe('["timed out","after",true]');
+  });
 });
