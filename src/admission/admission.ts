@@ -49,8 +49,8 @@ export class Admission {
     const desk = new CheckDesk(host, checker, verdicts);
     // A thread that is lost forgets what it was told, which is allowed: the ledger only ever adds strictness.
     this.ledger = new Ledger({
-      remember: (body) => void host.request('remember', body).catch(() => undefined),
-      forget: (body) => void host.request('forget', body).catch(() => undefined),
+      remember: (body) => host.tell('remember', body),
+      forget: (body) => host.tell('forget', body),
     });
     this.#judge = new Judge({ host, desk, ledger: this.ledger, bad: this.#bad, settings: config.admission });
   }
@@ -100,8 +100,7 @@ export class Admission {
       ...call,
       deadline: call.receivedAt + Math.min(budget, budgetMs),
     });
-    if (judgement.render !== undefined)
-      void this.options.host.request('release', { render: judgement.render }).catch(() => undefined);
+    if (judgement.render !== undefined) this.options.host.tell('release', { render: judgement.render });
     return { label, judgement };
   }
 

@@ -121,7 +121,7 @@ export class CheckDesk {
     if (outcome.kind === 'passed') for (const member of members) this.#passed(member, outcome);
     else if (outcome.kind === 'refused') await this.#separate(members, combined.render, outcome.findings);
     else for (const member of members) member.finish(outcome);
-    await this.host.request('release', { render: combined.render });
+    this.host.tell('release', { render: combined.render });
   }
 
   #passed(member: Waiting, outcome: CheckOutcome): void {

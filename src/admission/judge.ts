@@ -89,10 +89,8 @@ export class Judge {
     }
   }
 
-  #release(render: ReviewRender): Promise<unknown> {
-    return render.kind === 'rendered'
-      ? this.options.host.request('release', { render: render.render })
-      : Promise.resolve();
+  #release(render: ReviewRender): void {
+    if (render.kind === 'rendered') this.options.host.tell('release', { render: render.render });
   }
 
   #cold(call: JudgeCall): Judgement {
@@ -232,7 +230,7 @@ export class Judge {
     const { render } = await this.#render(call, 'all');
     if (render.kind !== 'rendered') return false;
     const passes = render.unchanged || (await this.#check(call, render)).outcome.kind === 'passed';
-    await this.options.host.request('release', { render: render.render });
+    this.#release(render);
     return passes;
   }
 

@@ -83,7 +83,7 @@ async function reviewOne(object: ManifestObject, options: ReviewOptions, ready: 
   const result = toJson(object, judgement);
   if (options.output === 'text') printText(result);
   if (options.output === 'diff') await printDiff(result, judgement, ready);
-  if (judgement.render !== undefined) await ready.runtime.host.request('release', { render: judgement.render });
+  if (judgement.render !== undefined) ready.runtime.host.tell('release', { render: judgement.render });
   if (judgement.decision.kind === 'allowed' && reviewed !== undefined) await store(reviewed, ready);
   return result;
 }

@@ -179,7 +179,7 @@ export class Coordinator {
       const blamed = await blameByLine(this.options.host, rendered.render, outcome.findings);
       if (blamed.length === 0) return this.#settleByHalving(rendered, outcome, revision, MAX_CHECKS - checks - 1);
       const next = await this.#without(blamed);
-      await this.options.host.request('release', { render: rendered.render });
+      this.options.host.tell('release', { render: rendered.render });
       if (next === undefined) return 'failed';
       rendered = next;
     }
@@ -224,12 +224,12 @@ export class Coordinator {
         faults: [`unplaced ${said}`],
         reason: `the checker refuses the configuration with it: ${said}`,
       }));
-    await host.request('release', { render: rendered.render });
+    host.tell('release', { render: rendered.render });
     const suspects = await host.request('suspects', null);
     const guilty = await blameByHalving(suspects, Math.max(1, triesLeft - 3), async (refs) => {
       const tried = await this.#without(asBlamed(refs));
       const passed = tried !== undefined && (await this.#check(tried)).kind === 'passed';
-      if (tried !== undefined) await host.request('release', { render: tried.render });
+      if (tried !== undefined) host.tell('release', { render: tried.render });
       await host.request('unquarantine', { objects: refs });
       return passed;
     });
@@ -287,7 +287,7 @@ export class Coordinator {
       log.info({ object: objectLabel(alias, namespace, name), type, reason, message }, 'event');
     }
     const published = rendered.unchanged && this.#isPublished ? undefined : await this.#publish(rendered);
-    await host.request('release', { render: rendered.render });
+    host.tell('release', { render: rendered.render });
     const { cold, executed, instances, renderMs } = rendered;
     log.info(
       {

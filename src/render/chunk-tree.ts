@@ -5,20 +5,45 @@ import { hash } from 'node:crypto';
  * chunk copies the path to it and shares the rest, so an unchanged output is known by the identity of its root and a line
  * is found without touching the text of others. Our own because only here subtrees carry totals (DESIGN 11).
  */
-export interface ChunkNode {
-  readonly key: string;
-  readonly text: string;
-  /** Instance that wrote it. */
-  readonly owner: string;
-  readonly left: ChunkTree;
-  readonly right: ChunkTree;
+export class ChunkNode {
   readonly height: number;
   /** Characters in the subtree. */
   readonly length: number;
   /** Line breaks in the subtree; every chunk ends with one. */
   readonly lines: number;
-  readonly ownLines: number;
   readonly size: number;
+  #digest: string | undefined;
+  #text: string | undefined;
+
+  constructor(
+    readonly key: string,
+    readonly text: string,
+    /** Instance that wrote it. */
+    readonly owner: string,
+    readonly ownLines: number,
+    readonly left: ChunkTree,
+    readonly right: ChunkTree,
+  ) {
+    this.height = Math.max(left?.height ?? 0, right?.height ?? 0) + 1;
+    this.length = text.length + (left?.length ?? 0) + (right?.length ?? 0);
+    this.lines = ownLines + (left?.lines ?? 0) + (right?.lines ?? 0);
+    this.size = 1 + (left?.size ?? 0) + (right?.size ?? 0);
+  }
+
+  /** SHA-256 over keys and texts of the subtree: its parts' digests, lengths first. */
+  get digest(): string {
+    return (this.#digest ??= hash('sha256', this.#digestSource()));
+  }
+
+  #digestSource(): string {
+    const { key, text } = this;
+    return `${treeDigest(this.left)} ${key.length} ${text.length} ${key}${text} ${treeDigest(this.right)}`;
+  }
+
+  /** Text of the whole subtree; it is kept. */
+  get flatText(): string {
+    return (this.#text ??= joined(this));
+  }
 }
 
 export type ChunkTree = ChunkNode | undefined;
@@ -74,18 +99,7 @@ function leftmost(tree: ChunkNode): ChunkNode {
 }
 
 function node(chunk: Chunk, ownLines: number, left: ChunkTree, right: ChunkTree): ChunkNode {
-  return {
-    key: chunk.key,
-    text: chunk.text,
-    owner: chunk.owner,
-    left,
-    right,
-    height: Math.max(left?.height ?? 0, right?.height ?? 0) + 1,
-    length: chunk.text.length + (left?.length ?? 0) + (right?.length ?? 0),
-    lines: ownLines + (left?.lines ?? 0) + (right?.lines ?? 0),
-    ownLines,
-    size: 1 + (left?.size ?? 0) + (right?.size ?? 0),
-  };
+  return new ChunkNode(chunk.key, chunk.text, chunk.owner, ownLines, left, right);
 }
 
 function balanced(chunk: Chunk, ownLines: number, left: ChunkTree, right: ChunkTree): ChunkNode {
@@ -120,13 +134,12 @@ function countLines(text: string): number {
  * text is made of one new block and some hundred old ones instead of thousands of chunks.
  */
 const BLOCK_SIZE = 64;
-const blocks = new WeakMap<ChunkNode, string>();
 
 /** Appends the texts in key order, in pieces of any size. */
 export function collectText(tree: ChunkTree, into: string[]): void {
   if (tree === undefined) return;
   if (tree.size <= BLOCK_SIZE) {
-    into.push(blockText(tree));
+    into.push(tree.flatText);
     return;
   }
   collectText(tree.left, into);
@@ -134,14 +147,10 @@ export function collectText(tree: ChunkTree, into: string[]): void {
   collectText(tree.right, into);
 }
 
-function blockText(tree: ChunkNode): string {
-  const held = blocks.get(tree);
-  if (held !== undefined) return held;
+function joined(tree: ChunkNode): string {
   const texts: string[] = [];
   collectEach(tree, texts);
-  const text = texts.join('');
-  blocks.set(tree, text);
-  return text;
+  return texts.join('');
 }
 
 function collectEach(tree: ChunkTree, into: string[]): void {
@@ -186,17 +195,10 @@ export function linesBefore(
   return undefined;
 }
 
-const digests = new WeakMap<ChunkNode, string>();
-
 /**
- * SHA-256 over the subtree: its parts' digests, lengths first. Equal digests mean equal text; equal text in a tree of
- * another shape has another digest, which costs a repeated check and never a wrong one.
+ * Equal digests mean equal keys and text; the same in a tree of another shape has another digest, which costs a repeated
+ * check and never a wrong one.
  */
 export function treeDigest(tree: ChunkTree): string {
-  if (tree === undefined) return '-';
-  const held = digests.get(tree);
-  if (held !== undefined) return held;
-  const digest = hash('sha256', `${treeDigest(tree.left)} ${tree.text.length} ${tree.text} ${treeDigest(tree.right)}`);
-  digests.set(tree, digest);
-  return digest;
+  return tree?.digest ?? '-';
 }

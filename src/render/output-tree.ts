@@ -2,9 +2,18 @@ import { hash } from 'node:crypto';
 import type { OutputSpec } from '../config/render-config.js';
 import { chunkAtLine, type ChunkTree, collectText, treeDigest } from './chunk-tree.js';
 
-/** A stretch of an output: text of its own template, or a mounted group. */
-export type OutputPiece =
-  { readonly kind: 'text'; readonly text: string } | { readonly kind: 'group'; readonly tree: ChunkTree };
+/** A stretch of an output: text of its own template, with its SHA-256, or a mounted group. */
+export type OutputPiece = TextPiece | { readonly kind: 'group'; readonly tree: ChunkTree };
+
+export interface TextPiece {
+  readonly kind: 'text';
+  readonly text: string;
+  readonly digest: string;
+}
+
+export function textPiece(text: string): TextPiece {
+  return { kind: 'text', text, digest: hash('sha256', text) };
+}
 
 /** One rendered output, kept as chunks until somebody needs it flat (DESIGN 7). */
 export type OutputTree =
@@ -35,27 +44,21 @@ function sameTree(left: OutputTree, right: OutputTree | undefined): boolean {
 }
 
 function samePiece(left: OutputPiece, right: OutputPiece | undefined): boolean {
-  if (left.kind === 'text') return right?.kind === 'text' && left.text === right.text;
+  if (left.kind === 'text') return right?.kind === 'text' && left.digest === right.digest;
   return right?.kind === 'group' && left.tree === right.tree;
 }
 
 /** SHA-256 over names and contents of all files: the part of a verdict's key that says what was checked. */
 export function outputsDigest(outputs: Outputs): string {
   const parts = [...outputs].map(([name, tree]) => {
-    if (tree.kind === 'directory') return `${name} ${treeDigest(tree.files)} ${directoryNames(tree.files)}`;
+    if (tree.kind === 'directory') return `${name} ${treeDigest(tree.files)}`;
     return `${name} ${tree.pieces.map(pieceDigest).join(' ')}`;
   });
   return hash('sha256', JSON.stringify(parts));
 }
 
 function pieceDigest(piece: OutputPiece): string {
-  return piece.kind === 'group' ? treeDigest(piece.tree) : hash('sha256', piece.text);
-}
-
-function directoryNames(files: ChunkTree): string {
-  const names: string[] = [];
-  eachChunk(files, (node) => names.push(node.key));
-  return hash('sha256', names.join('/'));
+  return piece.kind === 'group' ? treeDigest(piece.tree) : piece.digest;
 }
 
 function eachChunk(tree: ChunkTree, see: (node: NonNullable<ChunkTree>) => void): void {

@@ -199,8 +199,12 @@ export interface ThreadApi {
 
 export type RequestName = keyof ThreadApi;
 
+/** What the thread can be told without waiting for an answer. */
+export type NewsName = 'remember' | 'forget' | 'release';
+
 export interface RequestMessage {
-  readonly id: number;
+  /** Undefined: nobody waits for an answer. */
+  readonly id?: number;
   readonly name: RequestName;
   readonly body: unknown;
 }

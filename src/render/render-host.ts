@@ -1,6 +1,6 @@
 import type { RenderConfig } from '../config/render-config.js';
 import type { RenderProgress } from './progress.js';
-import type { ObjectChange, RequestName, StoredQuarantine, ThreadApi } from './protocol.js';
+import type { NewsName, ObjectChange, RequestName, StoredQuarantine, ThreadApi } from './protocol.js';
 import { RenderThread } from './render-thread.js';
 
 export interface RenderHostOptions {
@@ -49,6 +49,10 @@ export class RenderHost {
 
   request<Name extends RequestName>(name: Name, body: ThreadApi[Name][0]): Promise<ThreadApi[Name][1]> {
     return this.#thread.request(name, body);
+  }
+
+  tell<Name extends NewsName>(name: Name, body: ThreadApi[Name][0]): void {
+    this.#thread.tell(name, body);
   }
 
   cancel(): void {

@@ -1,7 +1,7 @@
 import type { OutputKind, OutputSpec, TemplateSource } from '../config/render-config.js';
 import { OutputIo, splitAtMarks } from './instance-io.js';
 import type { RenderFault } from './instance-result.js';
-import type { OutputPiece, Outputs, OutputTree } from './output-tree.js';
+import { type OutputPiece, type Outputs, type OutputTree, textPiece } from './output-tree.js';
 import type { RenderSession } from './render-session.js';
 import type { OutputRun } from './render-state.js';
 import { faultOf, RenderFailure } from './template-fault.js';
@@ -24,8 +24,7 @@ function renderOutput(session: RenderSession, spec: OutputSpec, mounted: Set<str
   }
   const run = session.outputRuns.held(name) ?? runTemplate(session, content.template, kind);
   session.outputRuns.keep(name, run);
-  run.mounted.forEach((group) => mounted.add(group));
-  return { kind: 'file', spec, pieces: piecesOf(session, run.text, run.mounted) };
+  return { kind: 'file', spec, pieces: run.parts.flatMap((part) => piecesOf(session, part, mounted)) };
 }
 
 function runTemplate(session: RenderSession, template: TemplateSource, kind: OutputKind): OutputRun {
@@ -33,26 +32,34 @@ function runTemplate(session: RenderSession, template: TemplateSource, kind: Out
   const io = new OutputIo(session, { input: (key) => void reads.add(key) }, session.context.plan, kind);
   try {
     const text = session.context.host.run(template, kind, {}, io);
-    return { text, mounted: io.mounted, reads: [...reads] };
+    return { parts: partsOf(text, io.mounted), reads: [...reads] };
   } catch (error) {
     throw new RenderFailure([faultOf(error, session.context.host.compiledOf(template), undefined, undefined)]);
   }
 }
 
 /** A group's chunks end with a newline, so the one behind its tag goes; else each mount would leave an empty line. */
-function piecesOf(session: RenderSession, text: string, mounted: readonly string[]): readonly OutputPiece[] {
-  const pieces: OutputPiece[] = [];
-  splitAtMarks(text).forEach((part, at, all) => {
-    if (at % 2 === 0) {
-      const before = at === 0 ? part : part.replace(/^\r?\n/, '');
-      const own = at === all.length - 1 ? before : before.replace(/[ \t]+$/, '');
-      if (own !== '') pieces.push({ kind: 'text', text: own });
-      return;
-    }
-    const { texts, uniqueTexts } = session.groupTrees(mounted[Number(part)] ?? '');
-    pieces.push({ kind: 'group', tree: texts }, { kind: 'group', tree: uniqueTexts });
+function partsOf(text: string, mounted: readonly string[]): OutputRun['parts'] {
+  return splitAtMarks(text).flatMap((part, at, all): OutputRun['parts'] => {
+    if (at % 2 === 1) return [{ kind: 'mount', group: mounted[Number(part)] ?? '' }];
+    const before = at === 0 ? part : part.replace(/^\r?\n/, '');
+    const own = at === all.length - 1 ? before : before.replace(/[ \t]+$/, '');
+    return own === '' ? [] : [textPiece(own)];
   });
-  return pieces;
+}
+
+function piecesOf(
+  session: RenderSession,
+  part: OutputRun['parts'][number],
+  mounted: Set<string>,
+): readonly OutputPiece[] {
+  if (part.kind === 'text') return [part];
+  mounted.add(part.group);
+  const { texts, uniqueTexts } = session.groupTrees(part.group);
+  return [
+    { kind: 'group', tree: texts },
+    { kind: 'group', tree: uniqueTexts },
+  ];
 }
 
 /** A group that writes text nobody mounts is a mistake that would else show as a missing part of the configuration. */

@@ -2,7 +2,7 @@ import { EMPTY_GENERATION, type Generation } from '../graph/generation.js';
 import type { ObjectSnapshot } from '../store/snapshot.js';
 import type { ChunkTree } from './chunk-tree.js';
 import type { GroupState } from './group-state.js';
-import type { Outputs } from './output-tree.js';
+import type { Outputs, TextPiece } from './output-tree.js';
 
 /**
  * One committed render: the graph, the snapshots it was made from, the groups' indexes and the outputs. All parts are
@@ -22,9 +22,8 @@ export interface RenderState {
 
 /** What an output's own template wrote; it runs again only when something that it read has changed. */
 export interface OutputRun {
-  /** With a mark at the place of each mounted group. */
-  readonly text: string;
-  readonly mounted: readonly string[];
+  /** Its own text, and in between the groups that it mounts. */
+  readonly parts: readonly (TextPiece | { readonly kind: 'mount'; readonly group: string })[];
   /** Keys of the inputs that it read. */
   readonly reads: readonly string[];
 }

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import type { RenderConfig } from '../config/render-config.js';
 import { Doorbell } from './doorbell.js';
 import { ProgressBuffer, type RenderProgress } from './progress.js';
-import type { ReplyMessage, RequestName, ThreadApi } from './protocol.js';
+import type { NewsName, ReplyMessage, RequestName, ThreadApi } from './protocol.js';
 import type { ThreadData } from './thread-main.js';
 
 /** The thread ended (out of memory, terminated) before it could answer. */
@@ -69,6 +69,11 @@ export class RenderThread {
       this.#worker.postMessage(JSON.stringify({ id, name, body }));
       this.#doorbell.ring();
     });
+  }
+
+  /** Without an answer, and without waking the thread: it hears of it before the next request. Lost with the thread. */
+  tell<Name extends NewsName>(name: Name, body: ThreadApi[Name][0]): void {
+    if (this.#lost === undefined) this.#worker.postMessage(JSON.stringify({ name, body }));
   }
 
   /** Asks the running render to stop between two instances. */

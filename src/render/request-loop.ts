@@ -18,7 +18,7 @@ const IDLE_MS = 2;
  */
 export class RequestLoop {
   /** What is being answered, for the case that the bound ends it. */
-  #current: { readonly request: RequestMessage; reply?: ReplyMessage } | undefined;
+  #current: { readonly id: number | undefined; reply?: ReplyMessage } | undefined;
 
   constructor(
     private readonly port: MessagePort,
@@ -37,17 +37,18 @@ export class RequestLoop {
 
   /** Whatever happens in a request, the thread answers it and goes on; errors travel as text (SES would hide them). */
   #answer(request: RequestMessage): void {
-    this.#current = { request };
-    this.#current.reply = this.#replyTo(request);
-    this.port.postMessage(JSON.stringify(this.#current.reply));
+    const { id } = request;
+    this.#current = { id };
+    const body = this.#replyTo(request);
+    if (id !== undefined) this.port.postMessage(JSON.stringify((this.#current.reply = { id, ...body })));
     this.#current = undefined;
   }
 
-  #replyTo({ id, name, body }: RequestMessage): ReplyMessage {
+  #replyTo({ name, body }: RequestMessage): { readonly body: unknown } | { readonly error: string } {
     try {
-      return { id, body: (this.handlers[name] as (body: unknown) => unknown)(body) };
+      return { body: (this.handlers[name] as (body: unknown) => unknown)(body) };
     } catch (error) {
-      return { id, error: error instanceof Error ? `${error.message}\n${error.stack ?? ''}` : String(error) };
+      return { error: error instanceof Error ? `${error.message}\n${error.stack ?? ''}` : String(error) };
     }
   }
 
@@ -87,7 +88,7 @@ export class RequestLoop {
     this.#current = undefined;
     const review = this.reviewer.stopped();
     // An answer that may have been sent already is sent again: the main thread takes the first.
-    if (stopped !== undefined)
-      this.port.postMessage(JSON.stringify(stopped.reply ?? { id: stopped.request.id, body: review ?? null }));
+    if (stopped?.id !== undefined)
+      this.port.postMessage(JSON.stringify(stopped.reply ?? { id: stopped.id, body: review ?? null }));
   }
 }
