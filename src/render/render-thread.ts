@@ -27,6 +27,7 @@ export class RenderThread {
   readonly #worker: Worker;
   readonly #progress = new ProgressBuffer();
   readonly #doorbell = new Doorbell();
+  #ringLater: NodeJS.Immediate | undefined;
   readonly #waiting = new Map<number, Waiting>();
   readonly #exited: Promise<void>;
   #next = 0;
@@ -71,9 +72,15 @@ export class RenderThread {
     });
   }
 
-  /** Without an answer, and without waking the thread: it hears of it before the next request. Lost with the thread. */
+  /** Without an answer. The thread hears of it before the next request; lost with the thread. */
   tell<Name extends NewsName>(name: Name, body: ThreadApi[Name][0]): void {
-    if (this.#lost === undefined) this.#worker.postMessage(JSON.stringify({ name, body }));
+    if (this.#lost !== undefined) return;
+    this.#worker.postMessage(JSON.stringify({ name, body }));
+    // To wake a thread takes its time: whoever waits for what is done in this turn comes first.
+    this.#ringLater ??= setImmediate(() => {
+      this.#ringLater = undefined;
+      this.#doorbell.ring();
+    });
   }
 
   /** Asks the running render to stop between two instances. */
