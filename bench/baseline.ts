@@ -1,7 +1,7 @@
 import type { ComponentSpec, OutputSpec } from '../src/config/render-config.js';
 import type { RenderPlan } from '../src/render/plan.js';
 import { indexVectors } from '../src/store/key-index.js';
-import { parsePath } from '../src/store/json-path.js';
+import { parsePath, pathExists } from '../src/store/json-path.js';
 import type { StoredObject } from '../src/store/canonical.js';
 import { identityOf } from '../src/store/canonical.js';
 import { safeText } from '../src/template/safe-text.js';
@@ -66,8 +66,10 @@ function runComponent(
   const group = groups.get(component.group);
   if (group === undefined) throw new Error(`there is no group ${component.group}`);
   const io = new BaselineIo(stores, groups, group);
+  const gates = component.whenAnyPathExists?.map(parsePath);
   for (const source of component.sources) {
     for (const item of stores.get(source)?.list ?? []) {
+      if (gates?.some((path) => pathExists(item, path)) === false) continue;
       const { namespace, name } = identityOf(item);
       const renderSubject = Object.freeze({ alias: source, namespace, name });
       const text = host.run(component.template, component.kind, { item, source, props: NO_PROPS, renderSubject }, io);

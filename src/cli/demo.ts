@@ -107,6 +107,7 @@ function withSlowStart(config: RenderConfig): RenderConfig {
     consumes: [],
     optionalConsumes: [],
     effects: [],
+    whenAnyPathExists: undefined,
   };
   return { ...config, components: [...config.components, slow] };
 }

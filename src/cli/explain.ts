@@ -53,12 +53,12 @@ function readerLine(reader: Reader): string {
   return `${reader.component} of ${label(reader)}, by ${printable(reader.through)}`;
 }
 
-function instanceLines({ component, group, reads, wrote, claims, events }: ExplainedInstance): string[] {
+function instanceLines({ component, group, active, reads, wrote, claims, events }: ExplainedInstance): string[] {
   const places = wrote.map(
     ({ output, from, to }) => `${output} ${from === to ? `line ${from}` : `lines ${from} to ${to}`}`,
   );
   return [
-    `  component ${component} (group ${group})`,
+    `  component ${component} (group ${group})${active ? '' : ': not active, the object has none of the paths in its whenAnyPathExists'}`,
     ...indented(section('reads', reads.map(printable))),
     ...indented(section('wrote', places)),
     ...indented(section('keys', claims.map(claimLine))),

@@ -79,6 +79,7 @@ function checkComponents(spec: Spec, names: KnownNames, diagnostics: Diagnostics
     checkAliases(sources ?? [], [...path, 'sources'], names, diagnostics);
     checkAliases(requires, [...path, 'requires'], names, diagnostics);
     checkDuplicates(component.effects, [...path, 'effects'], diagnostics);
+    checkDuplicates(component.whenAnyPathExists ?? [], [...path, 'whenAnyPathExists'], diagnostics);
     for (const field of ['consumes', 'optionalConsumes'] as const) {
       checkGroupNames(component[field], [...path, field], component.group, names, diagnostics);
     }

@@ -198,6 +198,7 @@ function complete({ metadata, spec }: ConfigDocument, templates: Templates): Ren
       consumes: component.consumes,
       optionalConsumes: component.optionalConsumes,
       effects: component.effects,
+      whenAnyPathExists: component.whenAnyPathExists,
     })),
     outputs: mainFirst(Object.entries(spec.outputs)).map(([name, output]) => outputOf(name, output, templates)),
     check: {

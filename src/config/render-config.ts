@@ -63,6 +63,8 @@ export interface ComponentSpec {
   readonly consumes: readonly string[];
   readonly optionalConsumes: readonly string[];
   readonly effects: readonly ComponentEffect[];
+  /** Runs only for objects that have one of these paths; undefined: for all. */
+  readonly whenAnyPathExists: readonly string[] | undefined;
 }
 
 export interface OutputSpec {

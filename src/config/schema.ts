@@ -100,6 +100,11 @@ const component = z.strictObject({
   consumes: names,
   optionalConsumes: names,
   effects: orEmpty(z.array(z.enum(COMPONENT_EFFECTS)).default([])),
+  whenAnyPathExists: z
+    .array(path('names and [*]'))
+    .min(1, 'is empty, so the component would never run; name a path or leave the field out')
+    .max(16, 'has more than 16 paths')
+    .optional(),
 });
 
 const output = z.strictObject({

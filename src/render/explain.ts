@@ -4,7 +4,7 @@ import { type ChunkTree, linesBefore } from './chunk-tree.js';
 import type { Contribution } from './contribution.js';
 import { type ContributionIndex, contenders } from './contribution-index.js';
 import type { InstanceResult } from './instance-result.js';
-import { describeInput, inputsOfChange, instanceKey, parseInstanceKey } from './keys.js';
+import { describeInput, inputsOfChange, instanceKey, isSignatureKey, parseInstanceKey } from './keys.js';
 import type { OutputTree } from './output-tree.js';
 import type { Claim, ExplainedInstance, Explanation, Reader, WrittenLines } from './explanation.js';
 import type { RenderPlan } from './plan.js';
@@ -45,7 +45,7 @@ function readersOf(generation: Generation, input: string, own: ReadonlySet<strin
   const observers = nodeByKey(generation, input)?.observers ?? [];
   return [...observers]
     .map((id) => generation.nodes.get(id)?.key ?? '')
-    .filter((key) => key !== '' && !own.has(key))
+    .filter((key) => key !== '' && !own.has(key) && !isSignatureKey(key))
     .sort()
     .map((key) => ({ ...toRef(key), through: describeInput(input) }));
 }
@@ -57,6 +57,7 @@ function explainInstance(state: RenderState, { name, group, key }: Instance): Ex
   return {
     component: name,
     group,
+    active: node !== undefined,
     reads: (node?.frame ?? []).map((id) => describeInput(state.generation.nodes.get(id)?.key ?? '')),
     wrote: writtenLines(state, group, key),
     claims: [

@@ -29,6 +29,8 @@ export interface Claim {
 export interface ExplainedInstance {
   readonly component: string;
   readonly group: string;
+  /** False: the object has none of the paths in the component's whenAnyPathExists. */
+  readonly active: boolean;
   /** Everything that its last run read, found or not. */
   readonly reads: readonly string[];
   readonly wrote: readonly WrittenLines[];

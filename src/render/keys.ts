@@ -5,23 +5,48 @@ import type { Path } from '../store/json-path.js';
 
 /**
  * Keys of graph nodes. Parts are joined by NUL, which no part may hold, so two reads never share a key and instance keys
- * sort in canonical order: component, source, namespace, name (decision 0023).
+ * sort in canonical order: component, source, namespace, name (decision 0023). The first part of every other key begins
+ * with a mark that no component's name has: one may well be called `find`.
  */
-export const listKey = (alias: string): string => `list${SEPARATOR}${alias}`;
-export const getKey = (alias: string, prefix: readonly string[]): string => ['get', alias, ...prefix].join(SEPARATOR);
+const joined = (kind: string, ...parts: readonly string[]): string => [`?${kind}`, ...parts].join(SEPARATOR);
+
+export const listKey = (alias: string): string => `?list${SEPARATOR}${alias}`;
+export const getKey = (alias: string, prefix: readonly string[]): string => joined('get', alias, ...prefix);
 export const findKey = (alias: string, namespace: string, name: string): string =>
-  `find${SEPARATOR}${alias}${SEPARATOR}${namespace}${SEPARATOR}${name}`;
-export const selectKey = (group: string, cell: string, key: string): string =>
-  ['select', group, cell, key].join(SEPARATOR);
-export const selectValuesKey = (group: string, cell: string): string => ['values', group, cell].join(SEPARATOR);
-export const countKey = (group: string, cell: string): string => ['count', group, cell].join(SEPARATOR);
+  `?find${SEPARATOR}${alias}${SEPARATOR}${namespace}${SEPARATOR}${name}`;
+export const selectKey = (group: string, cell: string, key: string): string => joined('select', group, cell, key);
+export const selectValuesKey = (group: string, cell: string): string => joined('values', group, cell);
+export const countKey = (group: string, cell: string): string => joined('count', group, cell);
+
+/** Kind of read, and of what: `find`, alias, namespace, name. */
+export function parseInputKey(key: string): readonly string[] {
+  return key.slice(1).split(SEPARATOR);
+}
 
 /** An input for people: `find ingresses shop/web`, `get services shop`, `select routing route x`. */
 export function describeInput(key: string): string {
-  const [kind = '', first = '', ...rest] = key.split(SEPARATOR);
+  const [kind = '', first = '', ...rest] = parseInputKey(key);
   if (kind !== 'find') return [kind, first, ...rest].join(' ');
   const [namespace = '', name = ''] = rest;
   return `find ${objectLabel(first, namespace, name)}`;
+}
+
+/** Query that tells which components with `whenAnyPathExists` are active for an object. */
+export const signatureKey = (alias: string, namespace: string, name: string): string =>
+  `${SIGNATURE}${alias}${SEPARATOR}${namespace}${SEPARATOR}${name}`;
+const SIGNATURE = `?signature${SEPARATOR}`;
+
+export function isSignatureKey(key: string): boolean {
+  return key.startsWith(SIGNATURE);
+}
+
+export function parseSignatureKey(key: string): {
+  readonly alias: string;
+  readonly namespace: string;
+  readonly name: string;
+} {
+  const [alias = '', namespace = '', name = ''] = key.slice(SIGNATURE.length).split(SEPARATOR);
+  return { alias, namespace, name };
 }
 
 /** One component instance: component x source x namespace x name. */

@@ -1,4 +1,5 @@
 import type { ComponentSpec, OutputKind, OutputSpec, RenderConfig } from '../config/render-config.js';
+import { parsePath, type Path } from '../store/json-path.js';
 
 export interface PlannedGroup {
   readonly name: string;
@@ -7,11 +8,21 @@ export interface PlannedGroup {
   readonly wave: number;
 }
 
+/** A component with `whenAnyPathExists`. */
+export interface GatedComponent {
+  readonly name: string;
+  readonly paths: readonly Path[];
+}
+
 /** What a configuration fixes for every render: which component runs for which source, in which wave. */
 export interface RenderPlan {
   readonly config: RenderConfig;
   readonly components: ReadonlyMap<string, ComponentSpec>;
   readonly bySource: ReadonlyMap<string, readonly ComponentSpec[]>;
+  /** By alias: components that run for every object of it. */
+  readonly always: ReadonlyMap<string, readonly ComponentSpec[]>;
+  /** By alias: components that run for those of its objects that have one of their paths. */
+  readonly gated: ReadonlyMap<string, readonly GatedComponent[]>;
   readonly groups: ReadonlyMap<string, PlannedGroup>;
   readonly waves: number;
   /** Directory outputs by `group NUL cell`: each winner of that cell is a file. */
@@ -27,7 +38,9 @@ export function planRender(config: RenderConfig): RenderPlan {
   return {
     config,
     components: new Map(config.components.map((component) => [component.name, component])),
-    bySource: componentsBySource(config),
+    bySource: componentsBySource(config.components),
+    always: componentsBySource(config.components.filter(({ whenAnyPathExists }) => whenAnyPathExists === undefined)),
+    gated: gatedBySource(config.components),
     groups,
     waves: Math.max(0, ...waves.values()) + 1,
     directories: directoriesOf(config.outputs),
@@ -39,12 +52,21 @@ export function waveOf(plan: RenderPlan, component: string): number {
   return group === undefined ? 0 : (plan.groups.get(group)?.wave ?? 0);
 }
 
-function componentsBySource(config: RenderConfig): Map<string, ComponentSpec[]> {
+function componentsBySource(components: readonly ComponentSpec[]): Map<string, ComponentSpec[]> {
   const bySource = new Map<string, ComponentSpec[]>();
-  for (const component of config.components) {
+  for (const component of components) {
     for (const source of component.sources) bySource.set(source, [...(bySource.get(source) ?? []), component]);
   }
   return bySource;
+}
+
+function gatedBySource(components: readonly ComponentSpec[]): Map<string, GatedComponent[]> {
+  const gated = components.filter(({ whenAnyPathExists }) => whenAnyPathExists !== undefined);
+  const parsed = ({ name, whenAnyPathExists }: ComponentSpec): GatedComponent => ({
+    name,
+    paths: (whenAnyPathExists ?? []).map(parsePath),
+  });
+  return new Map([...componentsBySource(gated)].map(([source, list]) => [source, list.map(parsed)]));
 }
 
 function directoriesOf(outputs: readonly OutputSpec[]): Map<string, OutputSpec> {

@@ -18,8 +18,8 @@ export function readsOf(session: RenderSession): ReadableRender {
 }
 
 export function instancesOf(context: RenderContext, state: RenderState): number {
-  let instances = 0;
-  for (const [alias, components] of context.plan.bySource)
+  let instances = state.gatedInstances;
+  for (const [alias, components] of context.plan.always)
     instances += components.length * (state.snapshots.get(alias)?.size ?? 0);
   return instances;
 }

@@ -1,10 +1,11 @@
 import type { GraphPolicy, Reader } from '../graph/session.js';
 import { GraphSession } from '../graph/session.js';
 import { overlay, type ObjectEdit, type StoreChange, sameContent } from '../store/object-store.js';
-import { type ObjectSnapshot, SEPARATOR } from '../store/snapshot.js';
+import type { ObjectSnapshot } from '../store/snapshot.js';
 import type { TemplateHost } from '../template/template-host.js';
+import { Activation, sameSignature } from './activation.js';
 import { type ChunkTree, withChunk, withoutChunk } from './chunk-tree.js';
-import { type Contribution, sameText, sameWinner } from './contribution.js';
+import type { Contribution } from './contribution.js';
 import { type WinnerChange, winnerIn, winnersIn } from './contribution-index.js';
 import { EMPTY_GROUP, GroupDraft, type GroupState } from './group-state.js';
 import { stopOverLimit } from './heap-limit.js';
@@ -17,15 +18,13 @@ import {
   sameResult,
 } from './instance-result.js';
 import {
-  countKey,
   findKey,
   inputsOfChange,
   type InstanceId,
   instanceKey,
+  isSignatureKey,
   objectLabel,
   parseInstanceKey,
-  selectKey,
-  selectValuesKey,
 } from './keys.js';
 import type { Outputs } from './output-tree.js';
 import { type RenderPlan, waveOf } from './plan.js';
@@ -33,6 +32,7 @@ import type { ProgressBuffer } from './progress.js';
 import { renderOutputs } from './render-outputs.js';
 import { OutputRuns } from './output-runs.js';
 import type { RenderState } from './render-state.js';
+import { type GroupWinnerChange, SelectionNews } from './selection-news.js';
 import { faultOf, RenderFailure, RenderStopped } from './template-fault.js';
 
 export interface RenderContext {
@@ -56,7 +56,6 @@ export class RenderSession {
   readonly executedKeys: string[] = [];
   /** What instances that threw had read until then. */
   readonly failedReads = new Map<string, readonly string[]>();
-  readonly winnerChanges: (WinnerChange & { readonly group: string })[] = [];
   readonly graph: GraphSession;
   /** The instance that runs or ran last. */
   running: InstanceId | undefined;
@@ -67,10 +66,9 @@ export class RenderSession {
   readonly #touched = new Set<string>();
   /** Keys taken apart so far. */
   readonly #instances = new Map<string, InstanceId>();
+  readonly #activation: Activation;
   readonly #pending: Set<string>[];
-  /** By wave: keys whose winner has moved, with the winner that later waves were told of last. */
-  readonly #unsettled: Map<string, Omit<WinnerChange, 'after'> & { readonly group: string }>[];
-  #changedSelections = new Set<string>();
+  readonly #news: SelectionNews;
   /** The latest wave that has begun in this session. */
   #reached = 0;
   #done = 0;
@@ -84,12 +82,27 @@ export class RenderSession {
     this.#files = new Map(base.files);
     this.outputRuns = new OutputRuns(base.outputRuns, this.#touched);
     this.#pending = Array.from({ length: context.plan.waves }, () => new Set<string>());
-    this.#unsettled = this.#pending.map(() => new Map());
+    this.#news = new SelectionNews(context.plan.waves, {
+      winner: (group, cell, key) => this.winner(group, cell, key),
+      touch: (key) => this.#touch(key),
+    });
     const policy: GraphPolicy = {
-      compute: (key, reader) => this.#compute(key, reader),
-      equal: (left, right) => sameResult(left as InstanceResult, right as InstanceResult),
+      compute: (key, reader) =>
+        isSignatureKey(key) ? this.#activation.compute(key, reader) : this.#compute(key, reader),
+      equal: (left, right) =>
+        Array.isArray(left)
+          ? sameSignature(left as readonly string[], right as readonly string[])
+          : sameResult(left as InstanceResult, right as InstanceResult),
     };
-    this.graph = new GraphSession(base.generation, policy, (key) => this.#await(key));
+    this.graph = new GraphSession(base.generation, policy, (key) =>
+      isSignatureKey(key) ? this.#activation.mark(key) : this.#await(key),
+    );
+    this.#activation = new Activation(context.plan, {
+      graph: this.graph,
+      find: ({ alias, namespace, name }) => this.snapshot(alias).find(namespace, name),
+      awaitInstance: (key) => this.#await(key),
+      retireInstance: (key) => this.#retire(key),
+    });
   }
 
   // --- Reads of instances and outputs
@@ -119,6 +132,10 @@ export class RenderSession {
     return draft === undefined
       ? (this.#base(group).publications.counts.get(cell) ?? 0)
       : draft.publications.count(cell);
+  }
+
+  get winnerChanges(): readonly GroupWinnerChange[] {
+    return this.#news.winnerChanges;
   }
 
   groupTrees(group: string): { readonly texts: ChunkTree; readonly uniqueTexts: ChunkTree } {
@@ -157,11 +174,13 @@ export class RenderSession {
   /** A cold start: pins the snapshot and asks for every instance of it. */
   enumerate(snapshot: ObjectSnapshot): void {
     this.#snapshots.set(snapshot.alias, snapshot);
-    const components = this.context.plan.bySource.get(snapshot.alias) ?? [];
-    if (components.length === 0) return;
+    const { alias } = snapshot;
+    if (!this.context.plan.bySource.has(alias)) return;
+    const components = this.context.plan.always.get(alias) ?? [];
     for (const { namespace, name } of snapshot.identities()) {
+      this.#activation.markObject({ alias, namespace, name });
       for (const component of components) {
-        const instance = { component: component.name, source: snapshot.alias, namespace, name };
+        const instance = { component: component.name, source: alias, namespace, name };
         const key = instanceKey(instance);
         this.#instances.set(key, instance);
         this.#await(key);
@@ -171,7 +190,9 @@ export class RenderSession {
 
   #followSource(change: StoreChange): void {
     if ((change.before === undefined) === (change.after === undefined)) return;
-    for (const component of this.context.plan.bySource.get(change.alias) ?? []) {
+    if (change.after === undefined) this.#activation.retireObject(change);
+    else this.#activation.markObject(change);
+    for (const component of this.context.plan.always.get(change.alias) ?? []) {
       const key = instanceKey({
         component: component.name,
         source: change.alias,
@@ -207,9 +228,7 @@ export class RenderSession {
 
   /** Reads of publications that have another answer than before; each is told once. */
   takeChangedSelections(): ReadonlySet<string> {
-    const changed = this.#changedSelections;
-    this.#changedSelections = new Set();
-    return changed;
+    return this.#news.takeChanged();
   }
 
   // --- Execution
@@ -220,10 +239,11 @@ export class RenderSession {
    */
   run(): void {
     this.context.progress.stage('instances');
+    this.#activation.settle();
     this.#pending.forEach((wave, number) => {
       this.#reached = Math.max(this.#reached, number);
       this.#runWave(wave);
-      this.#settle(number);
+      this.#news.settle(number);
     });
     this.running = undefined;
   }
@@ -294,13 +314,11 @@ export class RenderSession {
     for (const change of changes) this.#note(group, change);
   }
 
-  /** Remembers what the readers of a publication saw last, and writes the directory output that shows it. */
-  #note(group: string, { cell, key, before, after }: WinnerChange): void {
+  /** Writes the directory output that shows the publication; its readers are told when the wave is over. */
+  #note(group: string, change: WinnerChange): void {
     const wave = this.context.plan.groups.get(group)?.wave ?? 0;
-    if (!this.#isUnread(wave)) {
-      const noted = [group, cell, key].join(SEPARATOR);
-      if (this.#unsettled[wave]?.has(noted) === false) this.#unsettled[wave].set(noted, { group, cell, key, before });
-    }
+    if (!this.#isUnread(wave)) this.#news.note(wave, group, change);
+    const { cell, key, after } = change;
     const directory = this.context.plan.directories.get(`${group}\0${cell}`);
     if (directory === undefined) return;
     const files = this.#files.get(directory.name);
@@ -314,30 +332,6 @@ export class RenderSession {
   /** Over an empty base nobody can have read what a wave publishes before a later wave has begun: there is nobody to tell. */
   #isUnread(wave: number): boolean {
     return this.base.generation.number === 0 && wave >= this.#reached;
-  }
-
-  /**
-   * Tells the readers what the whole wave has changed. In between a key may have had a winner that nobody was to see, and
-   * a cell one key less and one more: neither is a change (decision 0023, `shared.Count`).
-   */
-  #settle(wave: number): void {
-    const counts = new Map<string, number>();
-    for (const { group, cell, key, before } of this.#unsettled[wave]?.values() ?? []) {
-      const after = this.winner(group, cell, key);
-      const counted = countKey(group, cell);
-      counts.set(counted, (counts.get(counted) ?? 0) + Number(after !== undefined) - Number(before !== undefined));
-      if (!sameWinner(before, after)) this.winnerChanges.push({ group, cell, key, before, after });
-      if (sameText(before, after)) continue;
-      this.#touchSelection(selectKey(group, cell, key));
-      this.#touchSelection(selectValuesKey(group, cell));
-    }
-    for (const [key, more] of counts) if (more !== 0) this.#touchSelection(key);
-    this.#unsettled[wave]?.clear();
-  }
-
-  #touchSelection(key: string): void {
-    this.#changedSelections.add(key);
-    this.#touch(key);
   }
 
   #touch(key: string): void {
@@ -373,6 +367,7 @@ export class RenderSession {
     for (const [name, draft] of this.#groups) groups.set(name, draft.toState());
     return {
       generation: this.graph.toGeneration(),
+      gatedInstances: this.base.gatedInstances + this.#activation.gained,
       snapshots: this.#snapshots,
       groups,
       files: this.#files,

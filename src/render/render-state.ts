@@ -10,6 +10,8 @@ import type { Outputs, TextPiece } from './output-tree.js';
  */
 export interface RenderState {
   readonly generation: Generation;
+  /** Active instances of components with `whenAnyPathExists`. */
+  readonly gatedInstances: number;
   /** By alias: what the render saw, quarantined objects replaced. */
   readonly snapshots: ReadonlyMap<string, ObjectSnapshot>;
   readonly groups: ReadonlyMap<string, GroupState>;
@@ -31,6 +33,7 @@ export interface OutputRun {
 export function emptyState(): RenderState {
   return {
     generation: EMPTY_GENERATION,
+    gatedInstances: 0,
     snapshots: new Map(),
     groups: new Map(),
     files: new Map(),

@@ -1,12 +1,12 @@
 import { sameContent } from '../store/object-store.js';
 import type { StoredObject } from '../store/canonical.js';
-import { SEPARATOR } from '../store/snapshot.js';
 import { sameText } from './contribution.js';
 import type { ReadableRender } from './instance-io.js';
+import { parseInputKey } from './keys.js';
 
 /** Whether a read, given by the key of its input, is answered alike by two renders. */
 export function sameAnswer(input: string, left: ReadableRender, right: ReadableRender): boolean {
-  const [kind, first = '', ...rest] = input.split(SEPARATOR);
+  const [kind, first = '', ...rest] = parseInputKey(input);
   const [second = '', third = ''] = rest;
   const both = <T>(read: (render: ReadableRender) => T): [T, T] => [read(left), read(right)];
   switch (kind) {

@@ -27,6 +27,13 @@ describe('rendergate explain', () => {
     expect(stdout).toMatch(/route shop\.example\.com\/api\/: it has it/);
   });
 
+  it('tells which component is not active for an Ingress without TLS, and why', async () => {
+    const { stdout } = await explain('ingresses/blog/admin');
+    expect(stdout).toMatch(
+      /component crt-list .*not active, the object has none of the paths in its whenAnyPathExists/,
+    );
+  });
+
   it('tells who reads a Service', async () => {
     const { stdout } = await explain('services/shop/api');
     expect(stdout).toContain('backends of ingresses shop/shop, by find services shop/api');

@@ -58,6 +58,17 @@ const ROWS: readonly Row[] = [
   ['      source: ingresses', '      source: ingreses', `${SPEC}components.routes.source`, 'did you mean "ingresses"?'],
   ['      source: ingresses\n', '', `${SPEC}components.routes`, 'either source or sources', 'group: routes'],
   ['sources: [ingresses, services]', 'sources: []', `${SPEC}components.lines.sources`, 'is empty'],
+  ...[
+    ['[]', '', 'is empty, so the component would never run'],
+    ['[spec.tls]', '[0]', 'has to begin with $'],
+    ['["$.spec.rules[?(@.host)]"]', '[0]', 'something else than a name or [*]'],
+    ['["$.spec.tls", "$.spec.tls"]', '[1]', 'is named twice'],
+  ].map(([paths, at, message]): Row => [
+    'sources: [ingresses, services]',
+    `sources: [ingresses, services]\n      whenAnyPathExists: ${paths}`,
+    `${SPEC}components.lines.whenAnyPathExists${at}`,
+    message ?? '',
+  ]),
   [
     'sources: [ingresses, services]',
     'sources: [ingresses, ingresses]',

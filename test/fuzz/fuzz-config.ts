@@ -16,7 +16,13 @@ export interface Chosen {
   readonly sources: readonly string[];
   readonly group: string;
   readonly names: Names;
+  /** Runs only for objects that have one of these fields. */
+  readonly when: readonly Gate[] | undefined;
 }
+
+/** `tags`: has one at all. */
+export const GATES = ['host', 'rank', 'ref', 'tags', 'mark'] as const;
+export type Gate = (typeof GATES)[number];
 
 export interface FuzzConfig {
   /** Sorted by name. */
@@ -28,7 +34,7 @@ export interface FuzzConfig {
 /** Text groups in the order in which they may consume each other; `map` stands aside. */
 export const TEXT_GROUPS = ['g0', 'g1', 'g2'] as const;
 /** Code-unit order differs from the order of a dictionary here. */
-const COMPONENT_NAMES = ['B', 'a', 'a-1', 'a.b', 'constructor', 'k', 'm', 'zeta'];
+const COMPONENT_NAMES = ['B', 'a', 'a-1', 'a.b', 'constructor', 'find', 'signature', 'zeta'];
 
 export function randomConfig(random: Random): FuzzConfig {
   const names = random.shuffled(COMPONENT_NAMES).slice(0, 4 + random.int(5));
@@ -49,6 +55,7 @@ function randomComponent(random: Random, name: string): Chosen {
     sources,
     group,
     names: { other: random.pick(ALIASES), producer: `g${random.int(Math.max(1, level))}` },
+    when: random.chance(30) ? random.shuffled(GATES).slice(0, 1 + random.int(2)) : undefined,
   };
 }
 
@@ -65,7 +72,7 @@ function source(name: string, text: string): TemplateSource {
   return { name, text, file: 'fuzz.yaml', firstLine: 1 };
 }
 
-function componentSpec({ name, kind: kindName, sources, group, names }: Chosen): ComponentSpec {
+function componentSpec({ name, kind: kindName, sources, group, names, when }: Chosen): ComponentSpec {
   const kind = KINDS[kindName] as (typeof KINDS)[string];
   return {
     name,
@@ -77,6 +84,7 @@ function componentSpec({ name, kind: kindName, sources, group, names }: Chosen):
     consumes: kind.consumes ? [names.producer] : [],
     optionalConsumes: ['ghost'],
     effects: kind.effects,
+    whenAnyPathExists: when?.map((gate) => `$.spec.${gate === 'tags' ? 'tags[*]' : gate}`),
   };
 }
 

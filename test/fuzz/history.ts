@@ -1,5 +1,5 @@
 import { nodeByKey } from '../../src/graph/generation.js';
-import { instanceKey as engineKey } from '../../src/render/keys.js';
+import { instanceKey as engineKey, isSignatureKey } from '../../src/render/keys.js';
 import type { InstanceResult } from '../../src/render/instance-result.js';
 import { flatFiles } from '../../src/render/output-tree.js';
 import type { ObjectChange, ReconcileReply, StoredQuarantine } from '../../src/render/protocol.js';
@@ -222,7 +222,8 @@ export class History {
         InstanceResult | undefined;
       this.#compare.same(`result of ${instance.join(' ')}`, resultText(value), resultText(result as InstanceResult));
     }
-    const queries = state.generation.nodes.count((node) => node?.kind === 'query');
+    const queries = state.generation.nodes.count((node) => node?.kind === 'query' && !isSignatureKey(node.key));
+    this.#compare.same('instances told', this.#renderer.status().instances, this.#oracle.committed?.memos.size);
     this.#compare.same('number of instances', queries, results.length);
   }
 

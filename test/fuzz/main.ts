@@ -65,8 +65,12 @@ function printFailure({ seed, message, config, steps }: Failure): void {
     `\nDIFFERENCE in the history of seed ${seed} (npm run fuzz -- --histories 1 --seed ${seed}):\n${message}\n`,
   );
   console.log('components:');
-  for (const { name, kind, sources, group, names } of config.components)
-    console.log(`  ${name}: ${kind} of ${sources.join('+')} in ${group}, reads ${names.other} and ${names.producer}`);
+  for (const { name, kind, sources, group, names, when } of config.components) {
+    const gates = when === undefined ? '' : `, when there is ${when.join(' or ')}`;
+    console.log(
+      `  ${name}: ${kind} of ${sources.join('+')} in ${group}, reads ${names.other} and ${names.producer}${gates}`,
+    );
+  }
   if (config.limit !== undefined) console.log(`  an output fails beyond ${config.limit} hosts`);
   console.log('steps:');
   steps.forEach((step, at) => console.log(`  ${at + 1}. ${describeStep(step)}`));

@@ -1,5 +1,6 @@
 import { KINDS } from './family.js';
 import type { Chosen, FuzzConfig } from './fuzz-config.js';
+import type { FuzzObject } from './world.js';
 import {
   isObjectRead,
   type Instance,
@@ -80,8 +81,10 @@ export class NaiveSession {
     this.#view = view;
     const world = new NaiveWorld(view);
     for (const [key, { instance }] of this.memos) {
-      const [, alias, namespace, name] = instance;
-      if (world.find(alias, namespace, name) === undefined) this.memos.delete(key);
+      const [component, alias, namespace, name] = instance;
+      const object = world.find(alias, namespace, name);
+      const chosen = this.config.components.find((one) => one.name === component);
+      if (object === undefined || chosen === undefined || !isActive(chosen, object)) this.memos.delete(key);
     }
     this.#compare(world, isObjectRead);
   }
@@ -156,6 +159,13 @@ function copyOf(memo: Memo): Memo {
 
 function instancesOf(component: Chosen, world: NaiveWorld): Instance[] {
   return component.sources.flatMap((alias) =>
-    world.objects(alias).map(({ metadata }): Instance => [component.name, alias, metadata.namespace, metadata.name]),
+    world
+      .objects(alias)
+      .filter((object) => isActive(component, object))
+      .map(({ metadata }): Instance => [component.name, alias, metadata.namespace, metadata.name]),
   );
+}
+
+function isActive({ when }: Chosen, { spec }: FuzzObject): boolean {
+  return when === undefined || when.some((gate) => (gate === 'tags' ? spec.tags.length > 0 : spec[gate] !== undefined));
 }

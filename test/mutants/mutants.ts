@@ -96,7 +96,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     what: 'a count is told although it is the same in the end',
-    file: 'render/render-session.js',
+    file: 'render/selection-news.js',
     find: 'if (more !== 0)',
     replace: '',
   },
@@ -120,7 +120,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     what: 'readers are told of a winner that was there only within a wave',
-    file: 'render/render-session.js',
+    file: 'render/selection-news.js',
     find: '?.has(noted) === false',
     replace: ' !== undefined',
   },
@@ -141,5 +141,17 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'render/renderer.js',
     find: 'this.#looked = this.stores.cursors();\n        if (',
     replace: 'this.#looked = this.#newest?.cursors;\n        if (',
+  },
+  {
+    what: 'an instance goes on when its object has none of its paths any more',
+    file: 'render/activation.js',
+    find: 'this.host.retireInstance(',
+    replace: 'void (',
+  },
+  {
+    what: 'a signature is worked out once for each object',
+    file: 'render/activation.js',
+    find: 'reader.input(',
+    replace: 'void (',
   },
 ];

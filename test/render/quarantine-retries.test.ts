@@ -8,7 +8,15 @@ let thread: RenderThread | undefined;
 afterEach(() => thread?.terminate());
 
 const WATCHED = { apiVersion: 'v1', kind: 'ConfigMap', resource: 'configmaps', review: true, optional: false };
-const BASE = { group: 'lines', kind: 'text', requires: [], consumes: [], optionalConsumes: [], effects: [] } as const;
+const BASE = {
+  group: 'lines',
+  kind: 'text',
+  requires: [],
+  consumes: [],
+  optionalConsumes: [],
+  effects: [],
+  whenAnyPathExists: undefined,
+} as const;
 
 function component(name: string, source: string, text: string, more: Partial<ComponentSpec> = {}): ComponentSpec {
   const template = { name, text, file: 'test.yaml', firstLine: 1 };

@@ -26,6 +26,7 @@ export function component(name: string, text: string, more: Partial<ComponentSpe
     consumes: [],
     optionalConsumes: [],
     effects: ['publishValue', 'recordEvent'],
+    whenAnyPathExists: undefined,
     ...more,
   };
 }
