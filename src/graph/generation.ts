@@ -1,6 +1,7 @@
 import { List } from 'immutable';
 import type { IdSet } from './id-set.js';
 import { KeyMap } from './key-map.js';
+import { once } from './once.js';
 import { PagedList } from './paged-list.js';
 
 export type NodeId = number;
@@ -34,6 +35,23 @@ export const EMPTY_GENERATION: Generation = {
   ids: KeyMap.EMPTY,
   free: List<NodeId>(),
 };
+
+/** A generation whose graph is made when somebody looks at it. */
+export function deferredGeneration(number: number, make: () => Generation): Generation {
+  const made = once(make);
+  return {
+    number,
+    get nodes() {
+      return made().nodes;
+    },
+    get ids() {
+      return made().ids;
+    },
+    get free() {
+      return made().free;
+    },
+  };
+}
 
 export function nodeCount(generation: Generation): number {
   return generation.ids.size;

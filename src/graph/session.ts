@@ -1,13 +1,9 @@
+import { FrameRecorder, type Reader } from './frame-recorder.js';
 import { EMPTY_IDS, settled, sizeOf, unsettled, withId, withoutId } from './id-set.js';
-import type { Generation, GraphNode, NodeId } from './generation.js';
+import { deferredGeneration, type Generation, type GraphNode, type NodeId } from './generation.js';
+import { NotedRuns } from './noted-runs.js';
 
-/** What a running query may read; every read becomes an edge of its frame. */
-export interface Reader {
-  /** Records the read of an input. The value itself is fetched by whoever computes. */
-  input(key: string): void;
-  /** Value of another query, evaluated first if need be. */
-  query(key: string): unknown;
-}
+export type { Reader };
 
 /** The policy that a graph is built with. */
 export interface GraphPolicy {
@@ -15,6 +11,8 @@ export interface GraphPolicy {
   compute(key: string, reader: Reader): unknown;
   /** Whether two results are the same value, effects included: then consumers stay green (early cut-off). */
   equal(left: unknown, right: unknown): boolean;
+  /** No query reads another one: then runs over an empty generation are only noted, and the graph is built of them later. */
+  readonly inputsOnly?: boolean;
 }
 
 /** Work done by a session, in counts: how tests and benchmarks prove that cost follows the change. */
@@ -39,6 +37,7 @@ type Mark = 'dirty' | 'check';
 /** A node as this session has written it, to be changed in place until the session commits. */
 type OwnNode = { -readonly [Field in keyof GraphNode]: GraphNode[Field] };
 
+const COMMITTED = 'graph: the session has been committed, its nodes are shared';
 const NO_READS: readonly string[] = [];
 const NO_NODES = new Set<NodeId>();
 const NO_EDGES: readonly NodeId[] = [];
@@ -61,6 +60,8 @@ export class GraphSession {
   readonly #running = new Set<NodeId>();
   /** Nodes without observers, to be removed unless the run that goes on comes to depend on them. */
   readonly #orphans: NodeId[] = [];
+  /** Runs of which nothing is in the graph yet; undefined: all are. */
+  #noted: NotedRuns | undefined;
   #isCommitted = false;
   #taken = 0;
   #freed: NodeId[] = [];
@@ -73,29 +74,34 @@ export class GraphSession {
     private readonly onMarked: (key: string) => void = () => undefined,
   ) {
     this.#firstFresh = this.#next = base.nodes.size;
+    if (policy.inputsOnly === true && base.number === 0) this.#noted = new NotedRuns();
   }
 
   has(key: string): boolean {
+    this.#build();
     return this.#idOf(key) !== undefined;
   }
 
   /** Value of the query's last run in this session or before it; undefined when it never ran. */
   valueOf(key: string): unknown {
-    return this.#nodeByKey(key)?.value;
+    return this.#noted === undefined ? this.#nodeByKey(key)?.value : this.#noted.valueOf(key);
   }
 
   /** Keys that the query's last run read. */
   frameOf(key: string): readonly string[] {
+    this.#build();
     return (this.#nodeByKey(key)?.frame ?? []).map((id) => this.#node(id).key);
   }
 
   isMarked(key: string): boolean {
+    this.#build();
     const id = this.#idOf(key);
     return id !== undefined && this.#marks.has(id);
   }
 
   /** The input has changed: the queries that observed it become dirty. An input nobody observed costs nothing. */
   touch(key: string): void {
+    this.#build();
     const id = this.#idOf(key);
     if (id !== undefined) this.#markObservers(this.#node(id), 'dirty');
   }
@@ -106,6 +112,8 @@ export class GraphSession {
    */
   evaluate(key: string): Evaluation {
     this.failedReads = NO_READS;
+    if (this.#noted?.has(key) === false) return this.#note(key, this.#noted);
+    this.#build();
     const id = this.#idOf(key) ?? this.#create(key, 'query');
     try {
       const evaluation = this.#bringUpToDate(id, key);
@@ -118,6 +126,7 @@ export class GraphSession {
 
   /** Nobody outside asks for the query any more: it goes with its edges, unless another query depends on it. */
   retire(key: string): void {
+    this.#build();
     const id = this.#idOf(key);
     if (id !== undefined) this.#setRoot(id, false);
     this.#sweep();
@@ -125,9 +134,19 @@ export class GraphSession {
 
   /**
    * The next generation; the session can only be read from then on. Throws when a query is still marked: a graph with stale
-   * values is never published.
+   * values is never published. Of noted runs alone the graph is built when somebody asks for it (decision 0023, "Cold graph
+   * construction isn't part of that output transaction's latency").
    */
   toGeneration(): Generation {
+    if (this.#noted === undefined) return this.#nextGeneration();
+    this.#isCommitted = true;
+    return deferredGeneration(this.base.number + 1, () => {
+      this.#build();
+      return this.#nextGeneration();
+    });
+  }
+
+  #nextGeneration(): Generation {
     if (this.#marks.size > 0) {
       const stale = [...this.#marks.keys()].slice(0, 3).map((id) => this.#node(id).key);
       throw new Error(`graph: ${this.#marks.size} queries were left unevaluated, among them ${stale.join(', ')}`);
@@ -142,6 +161,35 @@ export class GraphSession {
       ids: base.ids.with(this.#ids),
       free: base.free.skipLast(this.#taken).concat(this.#freed),
     };
+  }
+
+  #note(key: string, noted: NotedRuns): Evaluation {
+    if (this.#isCommitted) throw new Error(COMMITTED);
+    try {
+      const value = noted.run(key, this.policy.compute);
+      this.counters.executed++;
+      return { value, outcome: 'executed', changed: true };
+    } catch (error) {
+      this.failedReads = noted.failedReads;
+      throw error;
+    }
+  }
+
+  /** Nodes and edges of the runs that were only noted. */
+  #build(): void {
+    const noted = this.#noted;
+    if (noted === undefined || noted.all.size === 0) return;
+    this.#noted = undefined;
+    const isCommitted = this.#isCommitted;
+    this.#isCommitted = false;
+    for (const [key, { reads, value }] of noted.all) {
+      const frame = new FrameRecorder(this.#readOf);
+      const id = this.#create(key, 'query');
+      for (const input of reads) frame.input(input);
+      this.#install(id, key, undefined, value, frame.ids);
+    }
+    this.#sweep();
+    this.#isCommitted = isCommitted;
   }
 
   *#ownNodes(): IterableIterator<[NodeId, OwnNode | undefined]> {
@@ -307,7 +355,7 @@ export class GraphSession {
   }
 
   #own(id: NodeId): OwnNode {
-    if (this.#isCommitted) throw new Error('graph: the session has been committed, its nodes are shared');
+    if (this.#isCommitted) throw new Error(COMMITTED);
     const held = this.#writtenNode(id);
     if (held !== undefined) return held;
     const own = { ...this.#node(id) };
@@ -340,46 +388,5 @@ export class GraphSession {
     this.#ids.set(key, undefined);
     this.#write(id, undefined);
     this.#freed.push(id);
-  }
-}
-
-interface Reads {
-  input(key: string): NodeId;
-  query(key: string): { id: NodeId; value: unknown };
-}
-
-/** Collects the dependencies of one run, each once, in the order of their first read. */
-class FrameRecorder implements Reader {
-  readonly ids: NodeId[] = [];
-  /** What a dependency threw. */
-  failure: { readonly error: unknown } | undefined;
-  #seen: Set<NodeId> | undefined;
-
-  constructor(private readonly reads: Reads) {}
-
-  input(key: string): void {
-    this.#add(this.reads.input(key));
-  }
-
-  query(key: string): unknown {
-    try {
-      const { id, value } = this.reads.query(key);
-      this.#add(id);
-      return value;
-    } catch (error) {
-      this.failure ??= { error };
-      throw error;
-    }
-  }
-
-  #add(id: NodeId): void {
-    // Short frames are searched faster than hashed.
-    if (this.ids.length < 16 ? this.ids.includes(id) : this.#set().has(id)) return;
-    this.ids.push(id);
-    this.#seen?.add(id);
-  }
-
-  #set(): Set<NodeId> {
-    return (this.#seen ??= new Set(this.ids));
   }
 }

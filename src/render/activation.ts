@@ -7,7 +7,7 @@ import type { ObjectRef } from './protocol.js';
 
 /** What activation asks of the session it belongs to. */
 export interface ActivationHost {
-  readonly graph: GraphSession;
+  graph(): GraphSession;
   find(ref: ObjectRef): StoredObject | undefined;
   awaitInstance(key: string): void;
   retireInstance(key: string): void;
@@ -43,14 +43,14 @@ export class Activation {
     const key = signatureKey(ref.alias, ref.namespace, ref.name);
     this.#move(ref, this.#activeBy(key), []);
     this.#due.delete(key);
-    this.host.graph.retire(key);
+    this.host.graph().retire(key);
   }
 
   /** Brings the signatures up to date, and creates and retires instances as they say. */
   settle(): void {
     for (const key of [...this.#due].sort()) {
       const before = this.#activeBy(key);
-      const { value, changed } = this.host.graph.evaluate(key);
+      const { value, changed } = this.host.graph().evaluate(key);
       if (changed) this.#move(parseSignatureKey(key), before, value as readonly string[]);
     }
     this.#due.clear();
@@ -63,7 +63,7 @@ export class Activation {
   }
 
   #activeBy(key: string): readonly string[] {
-    return (this.host.graph.valueOf(key) as readonly string[] | undefined) ?? [];
+    return (this.host.graph().valueOf(key) as readonly string[] | undefined) ?? [];
   }
 
   #move({ alias: source, namespace, name }: ObjectRef, before: readonly string[], after: readonly string[]): void {

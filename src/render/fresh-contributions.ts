@@ -1,3 +1,4 @@
+import { once } from '../graph/once.js';
 import { emptyTree } from '../store/snapshot.js';
 import { type Contribution, entryKey, sameWinner } from './contribution.js';
 import type { ContributionIndex, Contributions, WinnerChange } from './contribution-index.js';
@@ -7,7 +8,7 @@ type Contenders = Contribution[];
 
 /**
  * A group's contributions in a session that began with none, as in every cold render: plain Maps, which cost a fraction
- * of an ordered tree. The tree is made of them once, at the commit.
+ * of an ordered tree. The tree is made of them once, after the commit.
  */
 export class FreshContributions implements Contributions {
   readonly #cells = new Map<string, Map<string, Contenders>>();
@@ -83,7 +84,20 @@ export class FreshContributions implements Contributions {
     else keys?.delete(key);
   }
 
+  /** An index that is made when somebody looks at it; nothing may be replaced any more. */
   toIndex(): ContributionIndex {
+    const made = once(() => this.#made());
+    return {
+      get entries() {
+        return made().entries;
+      },
+      get counts() {
+        return made().counts;
+      },
+    };
+  }
+
+  #made(): ContributionIndex {
     const entries = emptyTree<Contribution>();
     const counts = new Map<string, number>();
     for (const [cell, keys] of sortedEntries(this.#cells)) {

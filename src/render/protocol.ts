@@ -71,7 +71,6 @@ export type ReconcileReply =
       /** Nodes whose result could be kept after their frame was looked through. */
       readonly verified: number;
       readonly instances: number;
-      readonly nodes: number;
       /** Equal to the accepted outputs: nothing to check or publish. */
       readonly unchanged: boolean;
       readonly digest: string;

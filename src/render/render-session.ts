@@ -56,7 +56,7 @@ export class RenderSession {
   readonly executedKeys: string[] = [];
   /** What instances that threw had read until then. */
   readonly failedReads = new Map<string, readonly string[]>();
-  readonly graph: GraphSession;
+  #graph: GraphSession | undefined;
   /** The instance that runs or ran last. */
   running: InstanceId | undefined;
   readonly #snapshots: Map<string, ObjectSnapshot>;
@@ -86,7 +86,24 @@ export class RenderSession {
       winner: (group, cell, key) => this.winner(group, cell, key),
       touch: (key) => this.#touch(key),
     });
-    const policy: GraphPolicy = {
+    this.#activation = new Activation(context.plan, {
+      graph: () => this.graph,
+      find: ({ alias, namespace, name }) => this.snapshot(alias).find(namespace, name),
+      awaitInstance: (key) => this.#await(key),
+      retireInstance: (key) => this.#retire(key),
+    });
+  }
+
+  /** Made when it is used first: whoever only reads what is committed needs none, and a graph may yet have to be built. */
+  get graph(): GraphSession {
+    return (this.#graph ??= new GraphSession(this.base.generation, this.#policy(), (key) =>
+      isSignatureKey(key) ? this.#activation.mark(key) : this.#await(key),
+    ));
+  }
+
+  #policy(): GraphPolicy {
+    return {
+      inputsOnly: true,
       compute: (key, reader) =>
         isSignatureKey(key) ? this.#activation.compute(key, reader) : this.#compute(key, reader),
       equal: (left, right) =>
@@ -94,15 +111,6 @@ export class RenderSession {
           ? sameSignature(left as readonly string[], right as readonly string[])
           : sameResult(left as InstanceResult, right as InstanceResult),
     };
-    this.graph = new GraphSession(base.generation, policy, (key) =>
-      isSignatureKey(key) ? this.#activation.mark(key) : this.#await(key),
-    );
-    this.#activation = new Activation(context.plan, {
-      graph: this.graph,
-      find: ({ alias, namespace, name }) => this.snapshot(alias).find(namespace, name),
-      awaitInstance: (key) => this.#await(key),
-      retireInstance: (key) => this.#retire(key),
-    });
   }
 
   // --- Reads of instances and outputs

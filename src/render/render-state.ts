@@ -41,3 +41,12 @@ export function emptyState(): RenderState {
     outputRuns: new Map(),
   };
 }
+
+/** Builds the parts that are made when somebody looks at them. */
+export function completeState({ generation, groups }: RenderState): void {
+  void generation.nodes;
+  for (const { uniques, publications } of groups.values()) {
+    void uniques.entries;
+    void publications.entries;
+  }
+}

@@ -20,7 +20,7 @@ import type {
 import { contentHash, Quarantine } from './quarantine.js';
 import { describeFault, instancesOf, newEvents, readsOf } from './render-report.js';
 import { type RenderContext, RenderSession } from './render-session.js';
-import { emptyState, type RenderState } from './render-state.js';
+import { completeState, emptyState, type RenderState } from './render-state.js';
 import { runBounded, TimedOut } from './run-bounded.js';
 import { type Cursors, StoreSet } from './store-set.js';
 import { faultId, RenderFailure, RenderStopped } from './template-fault.js';
@@ -48,6 +48,8 @@ export class Renderer {
   #committed = new Map<number, Committed>();
   #newest: Committed | undefined;
   #accepted: Committed | undefined;
+  /** Graph and indexes of a cold render are built after its outputs are on their way. */
+  #unfinished: RenderState | undefined;
   #lastRender = 0;
   /** Store revisions whose changes have had their say on the quarantine. */
   #looked: Cursors | undefined;
@@ -131,6 +133,7 @@ export class Renderer {
     const { cursors, cold, started } = about;
     const state = session.toState(outputs);
     this.quarantine.committed();
+    if (cold) this.#unfinished = state;
     // The assignment that publishes the render (decision 0023): graph, indexes and outputs at once, or nothing.
     this.#newest = { state, cursors };
     const render = this.keep({ outputs, ...readsOf(new RenderSession(this.context, state)) });
@@ -143,7 +146,6 @@ export class Renderer {
       executed: session.executedKeys.length,
       verified: session.graph.counters.verified,
       instances: instancesOf(this.context, state),
-      nodes: nodeCount(state.generation),
       unchanged: accepted !== undefined && sameOutputs(accepted, outputs),
       digest: outputsDigest(outputs),
       quarantined: this.quarantine.entries(),
@@ -335,6 +337,17 @@ export class Renderer {
       const accepted = record.accepted === undefined ? undefined : this.stores.parse(record.alias, record.accepted);
       this.quarantine.put({ ...record, current, accepted });
     }
+  }
+
+  /** Builds what a cold render has left for later (decision 0023), if nobody has needed it before. */
+  finish(): void {
+    const state = this.#unfinished;
+    this.#unfinished = undefined;
+    if (state !== undefined) completeState(state);
+  }
+
+  get isUnfinished(): boolean {
+    return this.#unfinished !== undefined;
   }
 
   // --- For checks and people

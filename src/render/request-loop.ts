@@ -1,6 +1,7 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import type { Doorbell } from './doorbell.js';
 import type { ReplyMessage, RequestMessage, RequestName, ThreadApi } from './protocol.js';
+import type { Renderer } from './renderer.js';
 import type { Reviewer } from './reviewer.js';
 import { runBounded, TimedOut } from './run-bounded.js';
 
@@ -11,6 +12,8 @@ const LINGERED: ReadonlySet<RequestName> = new Set(['review', 'remember', 'forge
 
 /** After so long without a request there may be time for other work. */
 const IDLE_MS = 2;
+/** A cold render's files are asked for at once; what it has left to do waits until they are on their way. */
+const FINISH_AFTER_MS = 20;
 
 /**
  * Answers the main thread's requests in order. After a review it lingers for a moment inside a time bound that serves for
@@ -20,10 +23,13 @@ export class RequestLoop {
   /** What is being answered, for the case that the bound ends it. */
   #current: { readonly id: number | undefined; reply?: ReplyMessage } | undefined;
 
+  #finishing: NodeJS.Timeout | undefined;
+
   constructor(
     private readonly port: MessagePort,
     private readonly doorbell: Doorbell,
     private readonly handlers: Handlers,
+    private readonly renderer: Renderer,
     private readonly reviewer: Reviewer,
   ) {}
 
@@ -31,8 +37,15 @@ export class RequestLoop {
     let next: RequestMessage | undefined = JSON.parse(text) as RequestMessage;
     while (next !== undefined) {
       this.#answer(next);
+      this.#finishLater();
       next = next.name === 'review' ? this.#linger((next.body as ThreadApi['review'][0]).timeoutMs) : undefined;
     }
+  }
+
+  /** While outputs are checked and published, there is time to build what the next render needs. */
+  #finishLater(): void {
+    clearTimeout(this.#finishing);
+    if (this.renderer.isUnfinished) this.#finishing = setTimeout(() => this.renderer.finish(), FINISH_AFTER_MS);
   }
 
   /** Whatever happens in a request, the thread answers it and goes on; errors travel as text (SES would hide them). */

@@ -61,7 +61,7 @@ function start(port: MessagePort): void {
   });
   const reviewer = new Reviewer(renderer);
   const handlers = createHandlers(renderer, reviewer);
-  const loop = new RequestLoop(port, new Doorbell(doorbell), handlers, reviewer);
+  const loop = new RequestLoop(port, new Doorbell(doorbell), handlers, renderer, reviewer);
   port.on('message', (text: string) => loop.take(text));
 }
 

@@ -14,14 +14,18 @@ function started(...components: ComponentSpec[]): void {
   thread = new RenderThread(renderConfig({ components, outputs: [output('out.txt', "<%~ group('lines') %>\n")] }));
 }
 
-type Rendered = Extract<ReconcileReply, { kind: 'rendered' }> & { readonly text: string | undefined };
+type Rendered = Extract<ReconcileReply, { kind: 'rendered' }> & {
+  readonly text: string | undefined;
+  readonly nodes: number;
+};
 
 async function render(...changes: ReturnType<typeof site>[]): Promise<Rendered> {
   await thread.request('store', { changes });
   const reply = await thread.request('reconcile', { timeoutMs: 1_000 });
   if (reply.kind !== 'rendered') throw new Error(JSON.stringify(reply));
   await thread.request('accept', { render: reply.render });
-  return { ...reply, text: (await thread.request('acceptedFiles', null))[0]?.text };
+  const { nodes } = await thread.request('status', null);
+  return { ...reply, nodes, text: (await thread.request('acceptedFiles', null))[0]?.text };
 }
 
 describe('a component with whenAnyPathExists', () => {

@@ -1,0 +1,44 @@
+import type { Reader } from './frame-recorder.js';
+
+export interface NotedRun {
+  /** Keys of inputs in the order of the reads, repeated ones too. */
+  readonly reads: readonly string[];
+  readonly value: unknown;
+}
+
+/** Runs over an empty generation, where none can be stale and nobody depends on another: kept as they were, for later. */
+export class NotedRuns {
+  readonly all = new Map<string, NotedRun>();
+  /** What the last run that threw had read. */
+  failedReads: readonly string[] = [];
+
+  has(key: string): boolean {
+    return this.all.has(key);
+  }
+
+  valueOf(key: string): unknown {
+    return this.all.get(key)?.value;
+  }
+
+  /** Throws what `compute` throws. */
+  run(key: string, compute: (key: string, reader: Reader) => unknown): unknown {
+    const reads: string[] = [];
+    try {
+      const value = compute(key, readerInto(reads));
+      this.all.set(key, { reads, value });
+      return value;
+    } catch (error) {
+      this.failedReads = [...new Set(reads)];
+      throw error;
+    }
+  }
+}
+
+function readerInto(reads: string[]): Reader {
+  return {
+    input: (key) => void reads.push(key),
+    query: (key) => {
+      throw new Error(`graph: the query ${key} is read, although the graph's policy has queries read inputs only`);
+    },
+  };
+}
