@@ -26,6 +26,8 @@ export interface SessionCounters {
 
 export interface Evaluation {
   readonly value: unknown;
+  /** Value of the run before, undefined when there was none. */
+  readonly before: unknown;
   readonly outcome: 'executed' | 'verified' | 'green';
   /** Whether the value differs from the one before. */
   readonly changed: boolean;
@@ -168,7 +170,7 @@ export class GraphSession {
     try {
       const value = noted.run(key, this.policy.compute);
       this.counters.executed++;
-      return { value, outcome: 'executed', changed: true };
+      return { value, before: undefined, outcome: 'executed', changed: true };
     } catch (error) {
       this.failedReads = noted.failedReads;
       throw error;
@@ -201,7 +203,7 @@ export class GraphSession {
     if (this.#running.has(id)) throw new Error(`graph: the query ${key} depends on itself`);
     if (this.#find(id) === undefined) return this.#execute(id, key);
     const mark = this.#marks.get(id);
-    if (mark === undefined) return { value: this.#node(id).value, outcome: 'green', changed: false };
+    if (mark === undefined) return this.#unchanged(id, 'green');
     if (mark === 'check' && !this.#frameChanged(id)) return this.#verify(id);
     return this.#execute(id, key);
   }
@@ -243,13 +245,18 @@ export class GraphSession {
     if (!root && sizeOf(observers) === 0) this.#orphans.push(id);
     this.#marks.delete(id);
     if (!same && before !== undefined) this.#markObservers(this.#node(id), 'dirty');
-    return { value: kept, outcome: 'executed', changed: !same };
+    return { value: kept, before: before?.value, outcome: 'executed', changed: !same };
   }
 
   #verify(id: NodeId): Evaluation {
     this.#marks.delete(id);
     this.counters.verified++;
-    return { value: this.#node(id).value, outcome: 'verified', changed: false };
+    return this.#unchanged(id, 'verified');
+  }
+
+  #unchanged(id: NodeId, outcome: 'green' | 'verified'): Evaluation {
+    const { value } = this.#node(id);
+    return { value, before: value, outcome, changed: false };
   }
 
   /** Brings the dependencies up to date, in the order they were read; true as soon as one made `id` dirty. */

@@ -41,17 +41,17 @@ export class Activation {
   retireObject(ref: ObjectRef): void {
     if (!this.plan.gated.has(ref.alias)) return;
     const key = signatureKey(ref.alias, ref.namespace, ref.name);
-    this.#move(ref, this.#activeBy(key), []);
+    this.#move(ref, (this.host.graph().valueOf(key) ?? NONE) as readonly string[], NONE);
     this.#due.delete(key);
     this.host.graph().retire(key);
   }
 
   /** Brings the signatures up to date, and creates and retires instances as they say. */
   settle(): void {
-    for (const key of [...this.#due].sort()) {
-      const before = this.#activeBy(key);
-      const { value, changed } = this.host.graph().evaluate(key);
-      if (changed) this.#move(parseSignatureKey(key), before, value as readonly string[]);
+    for (const key of this.#due) {
+      const { value, before, changed } = this.host.graph().evaluate(key);
+      const active = (before ?? NONE) as readonly string[];
+      if (changed) this.#move(parseSignatureKey(key), active, value as readonly string[]);
     }
     this.#due.clear();
   }
@@ -62,17 +62,16 @@ export class Activation {
     return activeComponents(this.plan.gated.get(ref.alias) ?? [], this.host.find(ref));
   }
 
-  #activeBy(key: string): readonly string[] {
-    return (this.host.graph().valueOf(key) as readonly string[] | undefined) ?? [];
-  }
-
   #move({ alias: source, namespace, name }: ObjectRef, before: readonly string[], after: readonly string[]): void {
+    if (before.length + after.length === 0) return;
     this.gained += after.length - before.length;
     const keyOf = (component: string): string => instanceKey({ component, source, namespace, name });
     for (const component of before) if (!after.includes(component)) this.host.retireInstance(keyOf(component));
     for (const component of after) if (!before.includes(component)) this.host.awaitInstance(keyOf(component));
   }
 }
+
+const NONE: readonly string[] = Object.freeze([]);
 
 export function sameSignature(left: readonly string[], right: readonly string[]): boolean {
   return left.join() === right.join();

@@ -3,6 +3,8 @@ import { emptyTree } from '../store/snapshot.js';
 import { type Contribution, entryKey, sameWinner } from './contribution.js';
 import type { ContributionIndex, Contributions, WinnerChange } from './contribution-index.js';
 
+const NO_CHANGES: readonly WinnerChange[] = [];
+
 /** The contributions to one key, the winner first. */
 type Contenders = Contribution[];
 
@@ -34,6 +36,9 @@ export class FreshContributions implements Contributions {
   }
 
   replace(before: readonly Contribution[], after: readonly Contribution[]): readonly WinnerChange[] {
+    const [only] = after;
+    // Nearly every instance of a cold render.
+    if (before.length === 0 && after.length === 1 && only !== undefined) return this.#insertOnly(only);
     const first = new Map<string, Map<string, Contribution | undefined>>();
     const note = ({ cell, key }: Contribution): void => {
       const keys = first.get(cell) ?? new Map<string, Contribution | undefined>();
@@ -49,6 +54,15 @@ export class FreshContributions implements Contributions {
       this.#insert(contribution);
     }
     return this.#changesSince(first);
+  }
+
+  #insertOnly(contribution: Contribution): readonly WinnerChange[] {
+    const { cell, key } = contribution;
+    const before = this.winner(cell, key);
+    this.#insert(contribution);
+    this.#ordered.delete(cell);
+    const after = this.winner(cell, key);
+    return sameWinner(before, after) ? NO_CHANGES : [{ cell, key, before, after }];
   }
 
   #changesSince(first: ReadonlyMap<string, ReadonlyMap<string, Contribution | undefined>>): WinnerChange[] {

@@ -18,13 +18,6 @@ export interface InstanceResult {
 
 export const EMPTY_RESULT: InstanceResult = { text: '', uniques: [], publications: [], events: [] };
 
-/** An instance whose result differs from the one before this session. */
-export interface ChangedInstance {
-  readonly key: string;
-  readonly before: InstanceResult | undefined;
-  readonly after: InstanceResult | undefined;
-}
-
 /** Equal in every byte and effect: then nothing that consumes the instance has to run. */
 export function sameResult(left: InstanceResult, right: InstanceResult): boolean {
   return (

@@ -1,6 +1,5 @@
 import type { InstanceResult, RenderFault } from './instance-result.js';
 import type { ReadableRender } from './instance-io.js';
-import { parseInstanceKey } from './keys.js';
 import type { ObjectEvent } from './protocol.js';
 import type { RenderContext, RenderSession } from './render-session.js';
 import type { RenderState } from './render-state.js';
@@ -30,16 +29,21 @@ export function describeFault(fault: RenderFault): string {
 
 /** Events that this render recorded and the one before did not. */
 export function newEvents(session: RenderSession): readonly ObjectEvent[] {
-  return [...session.changed.values()].flatMap(({ key, before, after }) => {
-    const { source, namespace, name } = parseInstanceKey(key);
-    return eventsAdded(before, after).map((event) => ({ alias: source, namespace, name, ...event }));
-  });
+  const events: ObjectEvent[] = [];
+  for (const { instance, before, after } of session.changed.values()) {
+    const { source: alias, namespace, name } = instance;
+    for (const event of eventsAdded(before, after)) events.push({ alias, namespace, name, ...event });
+  }
+  return events;
 }
 
 export function eventsAdded(
   before: InstanceResult | undefined,
   after: InstanceResult | undefined,
 ): InstanceResult['events'] {
+  if (after === undefined || after.events.length === 0) return NO_EVENTS;
   const known = new Set(before?.events.map((event) => `${event.reason} ${event.message}`));
-  return (after?.events ?? []).filter((event) => !known.has(`${event.reason} ${event.message}`));
+  return after.events.filter((event) => !known.has(`${event.reason} ${event.message}`));
 }
+
+const NO_EVENTS: InstanceResult['events'] = [];

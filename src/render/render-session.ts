@@ -10,24 +10,11 @@ import { type WinnerChange, winnerIn, winnersIn } from './contribution-index.js'
 import { EMPTY_GROUP, GroupDraft, type GroupState } from './group-state.js';
 import { stopOverLimit } from './heap-limit.js';
 import { InstanceIo } from './instance-io.js';
-import {
-  type ChangedInstance,
-  EMPTY_RESULT,
-  type InstanceResult,
-  type RenderFault,
-  sameResult,
-} from './instance-result.js';
-import {
-  findKey,
-  inputsOfChange,
-  type InstanceId,
-  instanceKey,
-  isSignatureKey,
-  objectLabel,
-  parseInstanceKey,
-} from './keys.js';
+import { EMPTY_RESULT, type InstanceResult, type RenderFault, sameResult } from './instance-result.js';
+import { findKey, inputsOfChange, instanceKey, isSignatureKey, objectLabel, parseInstanceKey } from './keys.js';
 import type { Outputs } from './output-tree.js';
-import { type RenderPlan, waveOf } from './plan.js';
+import type { RenderPlan } from './plan.js';
+import { type ChangedInstance, inOrder, type PlannedInstance, plannedInstance } from './planned-instance.js';
 import type { ProgressBuffer } from './progress.js';
 import { renderOutputs } from './render-outputs.js';
 import { OutputRuns } from './output-runs.js';
@@ -58,16 +45,15 @@ export class RenderSession {
   readonly failedReads = new Map<string, readonly string[]>();
   #graph: GraphSession | undefined;
   /** The instance that runs or ran last. */
-  running: InstanceId | undefined;
+  running: PlannedInstance | undefined;
   readonly #snapshots: Map<string, ObjectSnapshot>;
   readonly #groups = new Map<string, GroupDraft>();
   readonly #files: Map<string, ChunkTree>;
   readonly outputRuns: OutputRuns;
   readonly #touched = new Set<string>();
-  /** Keys taken apart so far. */
-  readonly #instances = new Map<string, InstanceId>();
   readonly #activation: Activation;
-  readonly #pending: Set<string>[];
+  /** By wave and key: what has to be brought up to date. */
+  readonly #pending: Map<string, PlannedInstance>[];
   readonly #news: SelectionNews;
   /** The latest wave that has begun in this session. */
   #reached = 0;
@@ -81,7 +67,7 @@ export class RenderSession {
     this.#snapshots = new Map(base.snapshots);
     this.#files = new Map(base.files);
     this.outputRuns = new OutputRuns(base.outputRuns, this.#touched);
-    this.#pending = Array.from({ length: context.plan.waves }, () => new Set<string>());
+    this.#pending = Array.from({ length: context.plan.waves }, () => new Map<string, PlannedInstance>());
     this.#news = new SelectionNews(context.plan.waves, {
       winner: (group, cell, key) => this.winner(group, cell, key),
       touch: (key) => this.#touch(key),
@@ -184,15 +170,11 @@ export class RenderSession {
     this.#snapshots.set(snapshot.alias, snapshot);
     const { alias } = snapshot;
     if (!this.context.plan.bySource.has(alias)) return;
-    const components = this.context.plan.always.get(alias) ?? [];
-    for (const { namespace, name } of snapshot.identities()) {
-      this.#activation.markObject({ alias, namespace, name });
-      for (const component of components) {
-        const instance = { component: component.name, source: alias, namespace, name };
-        const key = instanceKey(instance);
-        this.#instances.set(key, instance);
-        this.#await(key);
-      }
+    const identities = [...snapshot.identities()];
+    for (const { namespace, name } of identities) this.#activation.markObject({ alias, namespace, name });
+    for (const { name: component } of this.context.plan.always.get(alias) ?? []) {
+      for (const { namespace, name } of identities)
+        this.#plan(plannedInstance(this.context.plan, { component, source: alias, namespace, name }));
     }
   }
 
@@ -213,25 +195,26 @@ export class RenderSession {
   }
 
   #await(key: string): void {
-    const before = this.#pending[waveOf(this.context.plan, this.#instance(key).component)];
-    if (before === undefined || before.has(key)) return;
-    before.add(key);
-    this.#known++;
+    this.#plan(plannedInstance(this.context.plan, parseInstanceKey(key), key));
   }
 
-  #instance(key: string): InstanceId {
-    const held = this.#instances.get(key);
-    if (held !== undefined) return held;
-    const parsed = parseInstanceKey(key);
-    this.#instances.set(key, parsed);
-    return parsed;
+  #plan(instance: PlannedInstance): void {
+    const wave = this.#pending[instance.wave];
+    if (wave === undefined || wave.has(instance.key)) return;
+    wave.set(instance.key, instance);
+    this.#known++;
   }
 
   #retire(key: string): void {
     for (const wave of this.#pending) wave.delete(key);
     const before = this.graph.valueOf(key) as InstanceResult | undefined;
     this.graph.retire(key);
-    if (before !== undefined) this.#install(key, before, undefined);
+    if (before !== undefined)
+      this.#install({
+        instance: plannedInstance(this.context.plan, parseInstanceKey(key), key),
+        before,
+        after: undefined,
+      });
   }
 
   /** Reads of publications that have another answer than before; each is told once. */
@@ -256,68 +239,70 @@ export class RenderSession {
     this.running = undefined;
   }
 
-  #runWave(wave: Set<string>): void {
-    const keys = [...wave].sort();
+  #runWave(wave: Map<string, PlannedInstance>): void {
+    const instances = inOrder(wave);
     wave.clear();
     const faults: RenderFault[] = [];
     const executed: ChangedInstance[] = [];
-    for (const key of keys) this.#runInstance(key, wave, faults, executed);
-    for (const { key, before, after } of executed) this.#install(key, before, after);
+    for (const instance of instances) this.#runInstance(instance, faults, executed);
+    for (const change of executed) this.#install(change);
     if (faults.length > 0) throw new RenderFailure(faults);
   }
 
-  #runInstance(key: string, wave: Set<string>, faults: RenderFault[], executed: ChangedInstance[]): void {
-    this.#beforeInstance(key);
-    const before = this.graph.valueOf(key) as InstanceResult | undefined;
+  #runInstance(instance: PlannedInstance, faults: RenderFault[], executed: ChangedInstance[]): void {
+    this.#beforeInstance(instance);
+    const { key } = instance;
     try {
-      const { value, changed, outcome } = this.graph.evaluate(key);
+      const { value, before, changed, outcome } = this.graph.evaluate(key);
       if (outcome === 'executed') this.executedKeys.push(key);
-      if (changed) executed.push({ key, before, after: value as InstanceResult });
+      if (!changed) return;
+      executed.push({ instance, before: before as InstanceResult | undefined, after: value as InstanceResult });
     } catch (error) {
       if (error instanceof RenderStopped) throw error;
       this.failedReads.set(key, this.graph.failedReads);
-      faults.push(this.#fault(key, error));
-      wave.add(key);
+      faults.push(this.#fault(instance, error));
+      this.#pending[instance.wave]?.set(key, instance);
     }
   }
 
-  #beforeInstance(key: string): void {
+  #beforeInstance(instance: PlannedInstance): void {
     const { progress, softHeapBytes } = this.context;
     progress.counts(++this.#done, this.#known);
-    this.running = this.#instance(key);
-    const { component, source, namespace, name } = this.running;
+    this.running = instance;
+    const { component, source, namespace, name } = instance;
     progress.instance(`${component} of ${objectLabel(source, namespace, name)}`);
     if (progress.cancelled) throw new RenderStopped('cancelled', 'the render was cancelled');
     if (this.#done % HEAP_CHECK_EVERY === 1) stopOverLimit(progress, softHeapBytes);
   }
 
   #compute(key: string, reader: Reader): InstanceResult {
-    const { component: name, source, namespace, name: objectName } = this.#instance(key);
-    const component = this.context.plan.components.get(name);
-    if (component === undefined) throw new Error(`no component is called ${name}`);
-    reader.input(findKey(source, namespace, objectName));
-    const item = this.snapshot(source).find(namespace, objectName);
-    const io = new InstanceIo(this, reader, this.context.plan, component, key);
-    const renderSubject = Object.freeze({ alias: source, namespace, name: objectName });
+    const instance = this.running;
+    if (instance?.key !== key) throw new Error(`${key} is computed although it is not the instance that runs`);
+    const { spec, source, namespace, name } = instance;
+    reader.input(findKey(source, namespace, name));
+    const item = this.snapshot(source).find(namespace, name);
+    const io = new InstanceIo(this, reader, this.context.plan, spec, key);
+    const renderSubject = Object.freeze({ alias: source, namespace, name });
     return io.result(
-      this.context.host.run(component.template, component.kind, { item, source, props: NO_PROPS, renderSubject }, io),
+      this.context.host.run(spec.template, spec.kind, { item, source, props: NO_PROPS, renderSubject }, io),
     );
   }
 
-  #fault(key: string, error: unknown): RenderFault {
-    const instance = this.#instance(key);
-    const component = this.context.plan.components.get(instance.component);
-    const compiled = component === undefined ? undefined : this.context.host.compiledOf(component.template);
-    return faultOf(error, compiled, instance, this.snapshot(instance.source).find(instance.namespace, instance.name));
+  #fault(instance: PlannedInstance, error: unknown): RenderFault {
+    const { spec, component, source, namespace, name } = instance;
+    const compiled = this.context.host.compiledOf(spec.template);
+    const item = this.snapshot(source).find(namespace, name);
+    return faultOf(error, compiled, { component, source, namespace, name }, item);
   }
 
   // --- Results
 
-  #install(key: string, before: InstanceResult | undefined, after: InstanceResult | undefined): void {
+  #install(change: ChangedInstance): void {
+    const { instance, before, after } = change;
+    const { key, spec } = instance;
     const first = this.changed.get(key);
-    this.changed.set(key, { key, before: first === undefined ? before : first.before, after });
-    const group = this.context.plan.components.get(this.#instance(key).component)?.group;
-    if (group === undefined) return;
+    this.changed.set(key, first === undefined ? change : { instance, before: first.before, after });
+    const { group } = spec;
     const changes = this.#draft(group).install(key, before ?? EMPTY_RESULT, after ?? EMPTY_RESULT);
     for (const change of changes) this.#note(group, change);
   }

@@ -317,11 +317,9 @@ function isRenderEnd(error: unknown): boolean {
 
 function footprintOf(session: RenderSession): ReadonlySet<string> | undefined {
   const footprint = new Set(session.executedKeys);
-  for (const { key, before, after } of session.changed.values()) {
-    footprint.add(key);
-    const { component } = parseInstanceKey(key);
-    const group = session.context.plan.components.get(component)?.group ?? '';
-    for (const result of [before, after]) addCells(footprint, group, result);
+  for (const { instance, before, after } of session.changed.values()) {
+    footprint.add(instance.key);
+    for (const result of [before, after]) addCells(footprint, instance.spec.group, result);
     if (footprint.size > MAX_FOOTPRINT) return undefined;
   }
   return footprint;
@@ -340,7 +338,7 @@ function warningsOf(session: RenderSession, change: ObjectChange): readonly stri
   );
   const own = ownKeys.flatMap((key) => (session.graph.valueOf(key) as InstanceResult | undefined)?.events ?? []);
   const others = [...session.changed.values()]
-    .filter(({ key }) => !ownKeys.includes(key))
+    .filter(({ instance }) => !ownKeys.includes(instance.key))
     .flatMap(({ before, after }) => eventsAdded(before, after));
   const messages = [...own, ...others].filter((event) => event.type === 'Warning').map((event) => event.message);
   return [...new Set([...messages, ...takeovers(session)])];

@@ -41,8 +41,9 @@ export function valuesAt(root: unknown, path: Path): unknown[] {
   return values;
 }
 
-export function pathExists(root: unknown, path: Path): boolean {
-  return valuesAt(root, path).length > 0;
+export function pathExists(root: unknown, path: Path, from = 0): boolean {
+  const step = path[from];
+  return step === undefined || stepInto(root, step).some((value) => pathExists(value, path, from + 1));
 }
 
 function stepInto(value: unknown, step: string | typeof ANY): unknown[] {

@@ -48,7 +48,7 @@ describe('a graph session', () => {
     const queries = { low: constant('x', 1), high: (reader: Reader) => reader.query('low') };
     const { session, log } = sessionOf(queries, committed(queries, 'high'));
     session.touch('x');
-    expect(session.evaluate('high')).toEqual({ value: 1, outcome: 'verified', changed: false });
+    expect(session.evaluate('high')).toEqual({ value: 1, before: 1, outcome: 'verified', changed: false });
     expect(log).toEqual(['low']);
     expect(session.counters).toMatchObject({ executed: 1, verified: 1, cutOff: 1 });
   });
@@ -188,7 +188,7 @@ describe('a query that throws', () => {
     expect(session.has('read by the failed run alone')).toBe(false);
     expect(() => session.toGeneration()).toThrow('1 queries were left unevaluated, among them a');
     broken = false;
-    expect(session.evaluate('a')).toEqual({ value: 'fine', outcome: 'executed', changed: false });
+    expect(session.evaluate('a')).toEqual({ value: 'fine', before: 'fine', outcome: 'executed', changed: false });
     expect(nodeCount(session.toGeneration())).toBe(2);
   });
 

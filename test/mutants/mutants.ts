@@ -37,8 +37,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     what: "a retired instance's contributions stay",
     file: 'render/render-session.js',
-    find: 'if (before !== undefined)\n            this.#install(key, before, undefined);',
-    replace: '',
+    find: 'if (before !== undefined)\n            this.#install({',
+    replace: 'if (false)\n            this.#install({',
   },
   {
     what: 'rank is ignored',
