@@ -11,6 +11,14 @@ export class NotedRuns {
   readonly all = new Map<string, NotedRun>();
   /** What the last run that threw had read. */
   failedReads: readonly string[] = [];
+  /** Those of the run that goes on: runs are never inside each other here. */
+  #reads: string[] = [];
+  readonly #reader: Reader = {
+    input: (key) => void this.#reads.push(key),
+    query: (key) => {
+      throw new Error(`graph: the query ${key} is read, although the graph's policy has queries read inputs only`);
+    },
+  };
 
   has(key: string): boolean {
     return this.all.has(key);
@@ -23,8 +31,9 @@ export class NotedRuns {
   /** Throws what `compute` throws. */
   run(key: string, compute: (key: string, reader: Reader) => unknown): unknown {
     const reads: string[] = [];
+    this.#reads = reads;
     try {
-      const value = compute(key, readerInto(reads));
+      const value = compute(key, this.#reader);
       this.all.set(key, { reads, value });
       return value;
     } catch (error) {
@@ -32,13 +41,4 @@ export class NotedRuns {
       throw error;
     }
   }
-}
-
-function readerInto(reads: string[]): Reader {
-  return {
-    input: (key) => void reads.push(key),
-    query: (key) => {
-      throw new Error(`graph: the query ${key} is read, although the graph's policy has queries read inputs only`);
-    },
-  };
 }

@@ -1,5 +1,8 @@
 import { hash } from 'node:crypto';
 
+/** Subtrees of so many chunks are hashed as one: calling the hash costs more than a few hundred bytes for it. */
+const HASHED_TOGETHER = 8;
+
 /**
  * A persistent ordered tree of text chunks (DESIGN 7): AVL by key, each node with the totals of its subtree. Replacing one
  * chunk copies the path to it and shares the rest, so an unchanged output is known by the identity of its root and a line
@@ -30,14 +33,19 @@ export class ChunkNode {
     this.size = 1 + (left?.size ?? 0) + (right?.size ?? 0);
   }
 
-  /** SHA-256 over keys and texts of the subtree: its parts' digests, lengths first. */
+  /** SHA-256 over keys and texts of the subtree, lengths first; large subtrees of it stand in there by their own digests. */
   get digest(): string {
     return (this.#digest ??= hash('sha256', this.#digestSource()));
   }
 
   #digestSource(): string {
     const { key, text } = this;
-    return `${treeDigest(this.left)} ${key.length} ${text.length} ${key}${text} ${treeDigest(this.right)}`;
+    return `${digestPart(this.left)} ${key.length} ${text.length} ${key}${text} ${digestPart(this.right)}`;
+  }
+
+  /** What stands for this subtree in the source of its parent's digest. */
+  get digestPart(): string {
+    return this.size > HASHED_TOGETHER ? this.digest : `(${this.#digestSource()})`;
   }
 
   /** Text of the whole subtree; it is kept. */
@@ -199,6 +207,10 @@ export function linesBefore(
  * Equal digests mean equal keys and text; the same in a tree of another shape has another digest, which costs a repeated
  * check and never a wrong one.
  */
+function digestPart(tree: ChunkTree): string {
+  return tree?.digestPart ?? '-';
+}
+
 export function treeDigest(tree: ChunkTree): string {
   return tree?.digest ?? '-';
 }

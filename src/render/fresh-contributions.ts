@@ -3,8 +3,6 @@ import { emptyTree } from '../store/snapshot.js';
 import { type Contribution, entryKey, sameWinner } from './contribution.js';
 import type { ContributionIndex, Contributions, WinnerChange } from './contribution-index.js';
 
-const NO_CHANGES: readonly WinnerChange[] = [];
-
 /** The contributions to one key, the winner first. */
 type Contenders = Contribution[];
 
@@ -36,9 +34,8 @@ export class FreshContributions implements Contributions {
   }
 
   replace(before: readonly Contribution[], after: readonly Contribution[]): readonly WinnerChange[] {
-    const [only] = after;
     // Nearly every instance of a cold render.
-    if (before.length === 0 && after.length === 1 && only !== undefined) return this.#insertOnly(only);
+    if (before.length === 0) return this.#insertAll(after);
     const first = new Map<string, Map<string, Contribution | undefined>>();
     const note = ({ cell, key }: Contribution): void => {
       const keys = first.get(cell) ?? new Map<string, Contribution | undefined>();
@@ -56,13 +53,20 @@ export class FreshContributions implements Contributions {
     return this.#changesSince(first);
   }
 
-  #insertOnly(contribution: Contribution): readonly WinnerChange[] {
-    const { cell, key } = contribution;
-    const before = this.winner(cell, key);
-    this.#insert(contribution);
-    this.#ordered.delete(cell);
-    const after = this.winner(cell, key);
-    return sameWinner(before, after) ? NO_CHANGES : [{ cell, key, before, after }];
+  #insertAll(contributions: readonly Contribution[]): readonly WinnerChange[] {
+    const changes: WinnerChange[] = [];
+    for (const contribution of contributions) {
+      const { cell, key, owner } = contribution;
+      const { contenders, before } = this.#insert(contribution);
+      const [after] = contenders;
+      this.#ordered.delete(cell);
+      // What the instance itself has put in before is no winner that anybody has seen.
+      const own = before?.owner === owner ? changes.findIndex((change) => change.after === before) : -1;
+      const seen = own < 0 ? before : changes[own]?.before;
+      if (own >= 0) changes.splice(own, 1);
+      if (!sameWinner(seen, after)) changes.push({ cell, key, before: seen, after });
+    }
+    return changes;
   }
 
   #changesSince(first: ReadonlyMap<string, ReadonlyMap<string, Contribution | undefined>>): WinnerChange[] {
@@ -77,18 +81,22 @@ export class FreshContributions implements Contributions {
     return changes;
   }
 
-  #insert(contribution: Contribution): void {
+  /** The key's contenders, and who was their winner before. */
+  #insert(contribution: Contribution): { readonly contenders: Contenders; readonly before: Contribution | undefined } {
     const { cell, key } = contribution;
     let keys = this.#cells.get(cell);
     if (keys === undefined) this.#cells.set(cell, (keys = new Map<string, Contenders>()));
     const contenders = keys.get(key);
     if (contenders === undefined) {
-      keys.set(key, [contribution]);
-      return;
+      const alone = [contribution];
+      keys.set(key, alone);
+      return { contenders: alone, before: undefined };
     }
+    const [before] = contenders;
     // From the end: a cold render comes by in canonical order.
     const place = entryKey(contribution);
     contenders.splice(contenders.findLastIndex((other) => entryKey(other) < place) + 1, 0, contribution);
+    return { contenders, before };
   }
 
   #remove({ cell, key, owner, call }: Contribution): void {

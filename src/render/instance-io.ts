@@ -1,7 +1,7 @@
 import type { ComponentSpec } from '../config/render-config.js';
 import type { Reader } from '../graph/session.js';
 import { type JsonBudget, JsonTooLarge, jsonValue } from '../store/json-value.js';
-import { SEPARATOR, type ObjectSnapshot } from '../store/snapshot.js';
+import type { ObjectSnapshot } from '../store/snapshot.js';
 import { shown, TemplateFault } from '../template/faults.js';
 import { safeText, type SafeText } from '../template/safe-text.js';
 import type { TemplateIo } from '../template/template-io.js';
@@ -101,7 +101,7 @@ export class InstanceIo extends TrackedReads implements TemplateIo {
     if (value === undefined || typeof value === 'function')
       throw new TemplateFault(`shared.publish("${cell}", ...) got ${typeof value}; publish null or nothing`);
     this.#contribute((this.#publications ??= []), cell, key, rank ?? '', value);
-    if (this.plan.directories.has(this.component.group + SEPARATOR + cell)) checkFile(key, value);
+    if (this.plan.directories.get(this.component.group)?.has(cell) === true) checkFile(key, value);
   }
 
   unique(cell: string, key: string, text: string): void {

@@ -25,8 +25,8 @@ export interface RenderPlan {
   readonly gated: ReadonlyMap<string, readonly GatedComponent[]>;
   readonly groups: ReadonlyMap<string, PlannedGroup>;
   readonly waves: number;
-  /** Directory outputs by `group NUL cell`: each winner of that cell is a file. */
-  readonly directories: ReadonlyMap<string, OutputSpec>;
+  /** Directory outputs by group and cell: each winner of that cell is a file. */
+  readonly directories: ReadonlyMap<string, ReadonlyMap<string, OutputSpec>>;
 }
 
 /** The configuration has been checked: groups exist and do not consume each other in a circle. */
@@ -69,10 +69,12 @@ function gatedBySource(components: readonly ComponentSpec[]): Map<string, GatedC
   return new Map([...componentsBySource(gated)].map(([source, list]) => [source, list.map(parsed)]));
 }
 
-function directoriesOf(outputs: readonly OutputSpec[]): Map<string, OutputSpec> {
-  const directories = new Map<string, OutputSpec>();
+function directoriesOf(outputs: readonly OutputSpec[]): RenderPlan['directories'] {
+  const directories = new Map<string, Map<string, OutputSpec>>();
   for (const output of outputs) {
-    if (output.content.from === 'cell') directories.set(`${output.content.group}\0${output.content.cell}`, output);
+    if (output.content.from !== 'cell') continue;
+    const { group, cell } = output.content;
+    directories.set(group, new Map([...(directories.get(group) ?? []), [cell, output]]));
   }
   return directories;
 }

@@ -1,3 +1,5 @@
+import { objectLabel, parseInstanceKey } from './keys.js';
+
 /**
  * The shared buffer through which the main thread sees a busy render thread (DESIGN 1). Words are written by the render
  * thread alone, but for the cancel word.
@@ -8,35 +10,35 @@ export interface RenderProgress {
   readonly done: number;
   readonly known: number;
   readonly heapMiB: number;
-  /** Label of the instance that runs or ran last: `backends of ingresses shop/web`. */
+  /** The instance that runs or ran last: `backends of ingresses shop/web`. */
   readonly instance: string;
 }
 
 export const RENDER_STAGES = ['idle', 'loading', 'instances', 'outputs', 'holding'] as const;
 export type RenderStage = (typeof RENDER_STAGES)[number];
 
-const WORDS = { stage: 0, done: 1, known: 2, heap: 3, cancel: 4, labelLength: 5 } as const;
-const LABEL_OFFSET = 64;
+const WORDS = { stage: 0, done: 1, known: 2, heap: 3, cancel: 4, keyLength: 5 } as const;
+const KEY_OFFSET = 64;
 /** Component (63) + alias (63) + namespace (63) + name (253), and some more. */
-const LABEL_BYTES = 512;
+const KEY_BYTES = 512;
 
 export class ProgressBuffer {
   readonly #words: Int32Array;
-  readonly #label: Buffer;
+  readonly #key: Buffer;
 
-  constructor(readonly shared: SharedArrayBuffer = new SharedArrayBuffer(LABEL_OFFSET + LABEL_BYTES)) {
-    this.#words = new Int32Array(shared, 0, LABEL_OFFSET / 4);
-    this.#label = Buffer.from(shared, LABEL_OFFSET, LABEL_BYTES);
+  constructor(readonly shared: SharedArrayBuffer = new SharedArrayBuffer(KEY_OFFSET + KEY_BYTES)) {
+    this.#words = new Int32Array(shared, 0, KEY_OFFSET / 4);
+    this.#key = Buffer.from(shared, KEY_OFFSET, KEY_BYTES);
   }
 
   read(): RenderProgress {
-    const length = Math.min(Atomics.load(this.#words, WORDS.labelLength), LABEL_BYTES);
+    const length = Math.min(Atomics.load(this.#words, WORDS.keyLength), KEY_BYTES);
     return {
       stage: RENDER_STAGES[Atomics.load(this.#words, WORDS.stage)] ?? 'idle',
       done: Atomics.load(this.#words, WORDS.done),
       known: Atomics.load(this.#words, WORDS.known),
       heapMiB: Atomics.load(this.#words, WORDS.heap),
-      instance: this.#label.toString('utf8', 0, length),
+      instance: labelOf(this.#key.toString('utf8', 0, length)),
     };
   }
 
@@ -53,8 +55,9 @@ export class ProgressBuffer {
     Atomics.store(this.#words, WORDS.heap, Math.round(mebibytes));
   }
 
-  instance(label: string): void {
-    Atomics.store(this.#words, WORDS.labelLength, this.#label.write(label, 'utf8'));
+  /** Takes the instance's key as it is: who reads it makes a label of it, thousands of times less often. */
+  instance(key: string): void {
+    Atomics.store(this.#words, WORDS.keyLength, this.#key.write(key, 'utf8'));
   }
 
   /** Asks the running render to end between two instances. */
@@ -69,4 +72,9 @@ export class ProgressBuffer {
   get cancelled(): boolean {
     return Atomics.load(this.#words, WORDS.cancel) === 1;
   }
+}
+
+function labelOf(key: string): string {
+  const { component, source, namespace, name } = parseInstanceKey(key);
+  return key === '' ? '' : `${component} of ${objectLabel(source, namespace, name)}`;
 }

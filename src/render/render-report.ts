@@ -31,8 +31,7 @@ export function describeFault(fault: RenderFault): string {
 export function newEvents(session: RenderSession): readonly ObjectEvent[] {
   const events: ObjectEvent[] = [];
   for (const { instance, before, after } of session.changed.values()) {
-    const { source: alias, namespace, name } = instance;
-    for (const event of eventsAdded(before, after)) events.push({ alias, namespace, name, ...event });
+    for (const event of eventsAdded(before, after)) events.push({ ...instance.subject.ref, ...event });
   }
   return events;
 }

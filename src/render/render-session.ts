@@ -11,10 +11,17 @@ import { EMPTY_GROUP, GroupDraft, type GroupState } from './group-state.js';
 import { stopOverLimit } from './heap-limit.js';
 import { InstanceIo } from './instance-io.js';
 import { EMPTY_RESULT, type InstanceResult, type RenderFault, sameResult } from './instance-result.js';
-import { findKey, inputsOfChange, instanceKey, isSignatureKey, objectLabel, parseInstanceKey } from './keys.js';
+import { inputsOfChange, instanceKey, isSignatureKey, parseInstanceKey } from './keys.js';
 import type { Outputs } from './output-tree.js';
 import type { RenderPlan } from './plan.js';
-import { type ChangedInstance, inOrder, type PlannedInstance, plannedInstance } from './planned-instance.js';
+import {
+  type ChangedInstance,
+  inOrder,
+  instancesFor,
+  type PlannedInstance,
+  plannedInstance,
+  Subject,
+} from './planned-instance.js';
 import type { ProgressBuffer } from './progress.js';
 import { renderOutputs } from './render-outputs.js';
 import { OutputRuns } from './output-runs.js';
@@ -170,12 +177,10 @@ export class RenderSession {
     this.#snapshots.set(snapshot.alias, snapshot);
     const { alias } = snapshot;
     if (!this.context.plan.bySource.has(alias)) return;
-    const identities = [...snapshot.identities()];
-    for (const { namespace, name } of identities) this.#activation.markObject({ alias, namespace, name });
-    for (const { name: component } of this.context.plan.always.get(alias) ?? []) {
-      for (const { namespace, name } of identities)
-        this.#plan(plannedInstance(this.context.plan, { component, source: alias, namespace, name }));
-    }
+    const subjects = [...snapshot.identities()].map(({ namespace, name }) => new Subject(alias, namespace, name));
+    for (const { ref } of subjects) this.#activation.markObject(ref);
+    for (const spec of this.context.plan.always.get(alias) ?? [])
+      for (const instance of instancesFor(this.context.plan, spec, subjects)) this.#plan(instance);
   }
 
   #followSource(change: StoreChange): void {
@@ -269,8 +274,7 @@ export class RenderSession {
     const { progress, softHeapBytes } = this.context;
     progress.counts(++this.#done, this.#known);
     this.running = instance;
-    const { component, source, namespace, name } = instance;
-    progress.instance(`${component} of ${objectLabel(source, namespace, name)}`);
+    progress.instance(instance.key);
     if (progress.cancelled) throw new RenderStopped('cancelled', 'the render was cancelled');
     if (this.#done % HEAP_CHECK_EVERY === 1) stopOverLimit(progress, softHeapBytes);
   }
@@ -278,21 +282,23 @@ export class RenderSession {
   #compute(key: string, reader: Reader): InstanceResult {
     const instance = this.running;
     if (instance?.key !== key) throw new Error(`${key} is computed although it is not the instance that runs`);
-    const { spec, source, namespace, name } = instance;
-    reader.input(findKey(source, namespace, name));
-    const item = this.snapshot(source).find(namespace, name);
+    const { spec, subject } = instance;
+    const { ref: renderSubject } = subject;
+    const { alias: source } = renderSubject;
+    reader.input(subject.findKey);
+    const item = subject.itemIn(this.snapshot(source));
     const io = new InstanceIo(this, reader, this.context.plan, spec, key);
-    const renderSubject = Object.freeze({ alias: source, namespace, name });
     return io.result(
       this.context.host.run(spec.template, spec.kind, { item, source, props: NO_PROPS, renderSubject }, io),
     );
   }
 
   #fault(instance: PlannedInstance, error: unknown): RenderFault {
-    const { spec, component, source, namespace, name } = instance;
+    const { spec, subject } = instance;
+    const { alias: source, namespace, name } = subject.ref;
     const compiled = this.context.host.compiledOf(spec.template);
-    const item = this.snapshot(source).find(namespace, name);
-    return faultOf(error, compiled, { component, source, namespace, name }, item);
+    const item = subject.itemIn(this.snapshot(source));
+    return faultOf(error, compiled, { component: spec.name, source, namespace, name }, item);
   }
 
   // --- Results
@@ -300,7 +306,7 @@ export class RenderSession {
   #install(change: ChangedInstance): void {
     const { instance, before, after } = change;
     const { key, spec } = instance;
-    const first = this.changed.get(key);
+    const first = before === undefined && this.#isCold ? undefined : this.changed.get(key);
     this.changed.set(key, first === undefined ? change : { instance, before: first.before, after });
     const { group } = spec;
     const changes = this.#draft(group).install(key, before ?? EMPTY_RESULT, after ?? EMPTY_RESULT);
@@ -312,7 +318,7 @@ export class RenderSession {
     const wave = this.context.plan.groups.get(group)?.wave ?? 0;
     if (!this.#isUnread(wave)) this.#news.note(wave, group, change);
     const { cell, key, after } = change;
-    const directory = this.context.plan.directories.get(`${group}\0${cell}`);
+    const directory = this.context.plan.directories.get(group)?.get(cell);
     if (directory === undefined) return;
     const files = this.#files.get(directory.name);
     const next =
@@ -324,7 +330,11 @@ export class RenderSession {
 
   /** Over an empty base nobody can have read what a wave publishes before a later wave has begun: there is nobody to tell. */
   #isUnread(wave: number): boolean {
-    return this.base.generation.number === 0 && wave >= this.#reached;
+    return this.#isCold && wave >= this.#reached;
+  }
+
+  get #isCold(): boolean {
+    return this.base.generation.number === 0;
   }
 
   #touch(key: string): void {

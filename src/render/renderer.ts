@@ -118,9 +118,9 @@ export class Renderer {
   #timedOut(session: RenderSession, timeoutMs: number | undefined): ReconcileReply {
     const message = `the render took longer than ${timeoutMs} ms (render.timeout)`;
     if (session.running !== undefined) {
-      const { source, namespace, name } = session.running;
-      const reason = `its instance of ${session.running.component} was running when the render's time was up`;
-      this.#put({ alias: source, namespace, name }, [`timeout ${session.running.component}`], reason, []);
+      const { spec, subject } = session.running;
+      const reason = `its instance of ${spec.name} was running when the render's time was up`;
+      this.#put(subject.ref, [`timeout ${spec.name}`], reason, []);
     }
     return { kind: 'stopped', why: 'timeout', message };
   }

@@ -43,7 +43,14 @@ export function valuesAt(root: unknown, path: Path): unknown[] {
 
 export function pathExists(root: unknown, path: Path, from = 0): boolean {
   const step = path[from];
-  return step === undefined || stepInto(root, step).some((value) => pathExists(value, path, from + 1));
+  if (step === undefined) return true;
+  if (typeof root !== 'object' || root === null) return false;
+  if (step === ANY) return Array.isArray(root) && root.some((value) => pathExists(value, path, from + 1));
+  return (
+    !Array.isArray(root) &&
+    Object.hasOwn(root, step) &&
+    pathExists((root as Record<string, unknown>)[step], path, from + 1)
+  );
 }
 
 function stepInto(value: unknown, step: string | typeof ANY): unknown[] {
