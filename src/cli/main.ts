@@ -19,10 +19,16 @@ function seconds(text: string): number {
   return value;
 }
 
+function withConfig(command: Command): Command {
+  return command.option('--config <path>', 'RenderConfig: a file, or a folder with rendergate.yaml', SHIPPED_CONFIG);
+}
+
 function withInputs(command: Command): Command {
-  return command
-    .option('--config <path>', 'RenderConfig: a file, or a folder with rendergate.yaml', SHIPPED_CONFIG)
-    .option('--resources <path>', 'folder (or file) of manifests that stands for the cluster', '.');
+  return withConfig(command).option(
+    '--resources <path>',
+    'folder (or file) of manifests that stands for the cluster',
+    '.',
+  );
 }
 
 function program(): Command {
@@ -32,7 +38,11 @@ function program(): Command {
     .version(packageVersion(), '--version')
     .exitOverride();
 
-  withInputs(root.command('serve'))
+  withConfig(root.command('serve'))
+    .option('--resources <path>', 'folder (or file) of manifests that stands for the cluster (default: ".")')
+    .option('--kube', 'follow a real cluster: the kubeconfig that kubectl would take, or the own service account')
+    .option('--kubeconfig <file>', 'follow the cluster of this kubeconfig')
+    .option('--context <name>', 'context of the kubeconfig')
     .description('Serve the webhook over HTTPS and keep the output directory up to date.')
     .option('--output <dir>', 'where accepted configurations are published (DIR/current)', '.rendergate/output')
     .option('--host <address>', 'address to listen on', '0.0.0.0')

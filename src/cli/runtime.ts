@@ -7,7 +7,7 @@ import type { ReviewRecord } from '../admission/review-record.js';
 import type { Checker } from '../check/checker.js';
 import { createHaproxyChecker, type HaproxyChecker } from '../check/haproxy-checker.js';
 import { VerdictCache } from '../check/verdict-cache.js';
-import type { EmbeddedCluster } from '../cluster/embedded-cluster.js';
+import type { Cluster } from '../cluster/cluster.js';
 import type { RenderConfig } from '../config/render-config.js';
 import { Coordinator, type ReconcileReport } from '../reconcile/coordinator.js';
 import { createPublisher } from '../reconcile/publish-directory.js';
@@ -17,7 +17,7 @@ import { RenderHost } from '../render/render-host.js';
 
 export interface RuntimeOptions {
   readonly config: RenderConfig;
-  readonly cluster: EmbeddedCluster;
+  readonly cluster: Pick<Cluster, 'objects'>;
   /** Output directory; undefined for commands that publish nothing. */
   readonly output: string | undefined;
   readonly log: Logger;

@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 import pino, { type Logger } from 'pino';
-import { acceptsOf, EmbeddedCluster } from '../cluster/embedded-cluster.js';
+import type { Cluster } from '../cluster/cluster.js';
 import type { ReviewRecord } from '../admission/review-record.js';
 import type { Checker } from '../check/checker.js';
-import type { ObjectChange } from '../render/protocol.js';
 import type { RenderConfig } from '../config/render-config.js';
 import { developmentCertificate, loadCertificate, watchCertificate } from '../server/certificates.js';
 import type { HealthCheck } from '../server/contract.js';
@@ -13,11 +12,11 @@ import { installShutdown } from '../server/shutdown.js';
 import { UsageError } from './failure.js';
 import { loadCheckedConfig } from './load.js';
 import { watchMemory } from './memory-watch.js';
+import { type ClusterOptions, openCluster } from './open-cluster.js';
 import { createRuntime, type Runtime } from './runtime.js';
 
-export interface ServeOptions {
+export interface ServeOptions extends ClusterOptions {
   readonly config: string;
-  readonly resources: string;
   readonly output: string;
   readonly host: string;
   readonly port: number;
@@ -71,11 +70,14 @@ export async function startService(
 ): Promise<Service> {
   const tls = await certificateOf(options);
   const metrics = createMetrics();
-  const cluster = new EmbeddedCluster(options.resources, acceptsOf(config.watchedResources));
+  const { cluster, from } = await openCluster(config, options);
   // Before the thread starts: it is fed with what the first batch brought.
-  const early: (readonly ObjectChange[])[] = [];
-  let take = (changes: readonly ObjectChange[]): void => void early.push(changes);
-  await cluster.watch(log, (changes) => take(changes));
+  const early: ((runtime: Runtime) => void)[] = [];
+  let take = (deliver: (runtime: Runtime) => void): void => void early.push(deliver);
+  const { synced } = await cluster.watch(log, {
+    listed: (aliases, changes) => take(({ coordinator }) => coordinator.relist(aliases, changes)),
+    changed: (changes) => take(({ admission, coordinator }) => admission.shown(changes, coordinator.change(changes))),
+  });
   const runtime = createRuntime({
     config,
     cluster,
@@ -89,7 +91,7 @@ export async function startService(
     ...(extra.checker === undefined ? {} : { checker: extra.checker }),
     onReconcile: (report) => metrics.recordReconcile(report),
   });
-  take = (changes) => runtime.admission.shown(changes, runtime.coordinator.change(changes));
+  take = (deliver) => deliver(runtime);
   early.forEach(take);
   void reportChecker(runtime, log);
   const server = await startServer({
@@ -100,12 +102,12 @@ export async function startService(
     maxBodyBytes: config.admission.maxBodyBytes,
     review: (call) => runtime.admission.handle(call),
     live: [{ name: 'ping', check: () => ({ ok: true }) }],
-    ready: readyChecks(runtime),
+    ready: readyChecks(runtime, cluster),
     metrics,
     log,
     drainMs: DRAIN_MS,
   });
-  runtime.coordinator.start();
+  void synced.then(() => runtime.coordinator.start());
   const watch = watchTls(options, server, log);
   const memory = watchMemory({ log });
   const levels = setInterval(() => void refreshLevels(runtime, metrics), LEVELS_EVERY_MS);
@@ -116,7 +118,7 @@ export async function startService(
       port: server.port,
       healthPort: server.healthPort,
       ca: tls.caFile,
-      resources: options.resources,
+      resources: from,
       output: options.output,
     },
     'listening',
@@ -165,9 +167,16 @@ async function reportChecker(runtime: Runtime, log: Logger): Promise<void> {
 }
 
 /** The entries of /readyz. With one replica no sibling can validate, so the graph's entry stays healthy with a note (decision 0029, 4). */
-function readyChecks(runtime: Runtime): HealthCheck[] {
+function readyChecks(runtime: Runtime, cluster: Cluster): HealthCheck[] {
   const { host, coordinator } = runtime;
   return [
+    {
+      name: 'sources',
+      check: () => {
+        const { problems } = cluster;
+        return problems.length === 0 ? { ok: true } : { ok: true, note: problems.join('; ') };
+      },
+    },
     {
       name: 'render-graph',
       check: () => {

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { WatchedResource } from '../config/render-config.js';
 import type { ObjectChange } from '../render/protocol.js';
 import { loadManifests, type ManifestNotice, type ManifestWatch, watchManifests } from './manifest-directory.js';
+import type { Cluster, ClusterSink } from './cluster.js';
 import type { Accepts, ObjectChange as ManifestChange } from './manifest-set.js';
 
 /** Kinds without a namespace; a cluster would tell, a directory of manifests can't. */
@@ -31,7 +32,9 @@ export function acceptsOf(resources: readonly WatchedResource[]): Accepts {
  * A directory of manifests in the place of a cluster (DESIGN 10, embedded mode). Keeps the objects' texts, since a render
  * thread that is lost takes its stores with it and its successor has to be fed again.
  */
-export class EmbeddedCluster {
+export class EmbeddedCluster implements Cluster {
+  /** A file that can't be read is told in the log, and its last good state counts. */
+  readonly problems: readonly string[] = [];
   readonly #objects = new Map<string, ObjectChange>();
   #watch: ManifestWatch | undefined;
 
@@ -51,8 +54,8 @@ export class EmbeddedCluster {
     return problems;
   }
 
-  /** Watches until `close`. The first batch has arrived when it resolves; `onChanges` hears of every later one. */
-  async watch(log: Logger, onChanges: (changes: readonly ObjectChange[]) => void): Promise<void> {
+  /** Watches until `close`. The first batch has arrived when it resolves; the sink hears of every later one. */
+  async watch(log: Logger, sink: Pick<ClusterSink, 'changed'>): Promise<{ readonly synced: Promise<void> }> {
     let ready = false;
     this.#watch = await watchManifests(this.directory, {
       log,
@@ -63,9 +66,10 @@ export class EmbeddedCluster {
       onChanges: (batch) => {
         const changes = batch.map(toChange);
         this.apply(changes);
-        if (ready) onChanges(changes);
+        if (ready) sink.changed(changes);
       },
     });
+    return { synced: Promise.resolve() };
   }
 
   /** Takes changes in as if a file had them; also for an offline review that builds on the ones before. */

@@ -2,7 +2,14 @@ import type { Logger } from 'pino';
 import type { Checker, CheckFile, CheckOutcome } from '../check/checker.js';
 import type { VerdictCache } from '../check/verdict-cache.js';
 import type { RenderSettings } from '../config/render-config.js';
-import type { ObjectChange, ObjectRef, QuarantineEntry, ReconcileReply, StoredQuarantine } from '../render/protocol.js';
+import type {
+  ObjectChange,
+  ObjectRef,
+  QuarantineEntry,
+  ReconcileReply,
+  StoredQuarantine,
+  ThreadApi,
+} from '../render/protocol.js';
 import { objectLabel } from '../render/keys.js';
 import type { RenderHost } from '../render/render-host.js';
 import { ThreadLost } from '../render/render-thread.js';
@@ -54,6 +61,7 @@ export class Coordinator {
   /** Whether the accepted root's outputs stand in the output directory. */
   #isPublished = false;
   #rendering = false;
+  #started = false;
   #restored: readonly ObjectRef[];
   readonly #closing = new AbortController();
 
@@ -79,15 +87,24 @@ export class Coordinator {
 
   /** Hands stored changes to the render thread and asks for a cycle. Returns the revision at which they are in. */
   change(changes: readonly ObjectChange[]): number {
+    return this.#take({ changes });
+  }
+
+  /** As `change`, with all objects that these aliases have. */
+  relist(aliases: readonly string[], changes: readonly ObjectChange[]): number {
+    return this.#take({ changes, relist: aliases });
+  }
+
+  #take(body: ThreadApi['store'][0]): number {
     const revision = ++this.#revision;
-    void this.#store(changes);
-    this.#trigger.fire();
+    void this.#store(body);
+    if (this.#started) this.#trigger.fire();
     return revision;
   }
 
-  async #store(changes: readonly ObjectChange[]): Promise<void> {
+  async #store(body: ThreadApi['store'][0]): Promise<void> {
     try {
-      const { refused } = await this.options.host.request('store', { changes });
+      const { refused } = await this.options.host.request('store', body);
       for (const reason of refused) this.options.log.warn({ reason }, 'object left out');
     } catch (error) {
       // A thread that is lost now is replaced by one that is fed everything again.
@@ -108,10 +125,12 @@ export class Coordinator {
         .request('quarantine', { objects: [{ alias, namespace, name, faults: [`thread ${component}`], reason }] })
         .catch(() => undefined); // lost again: the next loss names its own instance
     }
-    this.#trigger.fire();
+    if (this.#started) this.#trigger.fire();
   }
 
+  /** Changes that came before are only taken in: with a part of the objects a part of the configuration would come out. */
   start(): void {
+    this.#started = true;
     this.#trigger.fire(true);
   }
 
@@ -130,6 +149,7 @@ export class Coordinator {
 
   /** One whole cycle; never rejects. */
   async cycle(): Promise<void> {
+    this.#started = true;
     clearTimeout(this.#retry);
     const started = performance.now();
     try {

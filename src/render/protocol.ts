@@ -139,9 +139,13 @@ export interface ThreadStatus {
 
 /** Requests by name, with what they take and give. */
 export interface ThreadApi {
-  /** Stored objects have changed. `replace` empties the named aliases first. */
+  /** Stored objects have changed. `replace` empties the named aliases first; of those in `relist` the changes are all there is. */
   store: [
-    { readonly changes: readonly ObjectChange[]; readonly replace?: readonly string[] },
+    {
+      readonly changes: readonly ObjectChange[];
+      readonly replace?: readonly string[];
+      readonly relist?: readonly string[];
+    },
     { readonly refused: readonly string[] },
   ];
   /** Brings the graph to the stores' newest state and commits it. Without `timeoutMs` it runs to completion. */

@@ -6,7 +6,7 @@ import { RenderThread } from './render-thread.js';
 export interface RenderHostOptions {
   readonly config: RenderConfig;
   /** All stored objects, for a thread that starts: the host keeps none itself. */
-  readonly objects: () => readonly ObjectChange[];
+  readonly objects: () => readonly ObjectChange[] | Promise<readonly ObjectChange[]>;
   readonly quarantine?: () => StoredQuarantine | undefined;
   /** A thread was lost; its successor is cold and fed again already. */
   readonly onRestart?: (reason: string, instance: string) => void;
@@ -23,6 +23,8 @@ export class RenderHost {
   /** What the last lost thread was rendering: `backends of ingresses shop/web`. */
   #lastLost: string | undefined;
   #coldSince = performance.now();
+  /** While objects for a new thread are on their way: what is asked of it meanwhile waits, or it would render without them. */
+  #feeding: Promise<unknown> | undefined;
   readonly #waiters = new Set<() => void>();
 
   constructor(private readonly options: RenderHostOptions) {
@@ -48,11 +50,13 @@ export class RenderHost {
   }
 
   request<Name extends RequestName>(name: Name, body: ThreadApi[Name][0]): Promise<ThreadApi[Name][1]> {
-    return this.#thread.request(name, body);
+    if (this.#feeding === undefined) return this.#thread.request(name, body);
+    return this.#feeding.then(() => this.#thread.request(name, body));
   }
 
   tell<Name extends NewsName>(name: Name, body: ThreadApi[Name][0]): void {
-    this.#thread.tell(name, body);
+    if (this.#feeding === undefined) this.#thread.tell(name, body);
+    else void this.#feeding.then(() => this.#thread.tell(name, body));
   }
 
   cancel(): void {
@@ -93,13 +97,27 @@ export class RenderHost {
 
   #start(): RenderThread {
     const thread = new RenderThread(this.options.config, (reason) => this.#replace(reason));
-    void this.#feed(thread).catch(() => undefined); // a thread that dies while it is fed is replaced like any other
+    const objects = this.options.objects();
+    if ('then' in objects) this.#feedLater(thread, objects);
+    else void this.#feed(thread, objects).catch(() => undefined); // a thread that dies while it is fed is replaced like any other
     return thread;
   }
 
+  #feedLater(thread: RenderThread, objects: Promise<readonly ObjectChange[]>): void {
+    const feeding = objects
+      .then((changes) => {
+        void this.#feed(thread, changes).catch(() => undefined);
+      })
+      .catch(() => undefined) // only when the cluster was closed
+      .finally(() => {
+        if (this.#feeding === feeding) this.#feeding = undefined;
+      });
+    this.#feeding = feeding;
+  }
+
   /** Sent at once: a render that is asked for next must find both. */
-  async #feed(thread: RenderThread): Promise<void> {
-    const fed: Promise<unknown>[] = [thread.request('store', { changes: this.options.objects() })];
+  async #feed(thread: RenderThread, changes: readonly ObjectChange[]): Promise<void> {
+    const fed: Promise<unknown>[] = [thread.request('store', { changes })];
     const stored = this.options.quarantine?.();
     if (stored !== undefined) fed.push(thread.request('restore', stored));
     await Promise.all(fed);

@@ -2,7 +2,7 @@ import type { RenderConfig } from '../config/render-config.js';
 import { compileDropped, ingest, IngestError, type StoredObject } from '../store/canonical.js';
 import { ObjectStore, type StoreChange } from '../store/object-store.js';
 import type { ObjectSnapshot } from '../store/snapshot.js';
-import { objectLabel } from './keys.js';
+import { objectLabel, refKey } from './keys.js';
 import type { ObjectChange } from './protocol.js';
 
 /** Store revisions by alias that a render has seen. */
@@ -55,6 +55,16 @@ export class StoreSet {
     const store = this.store(change.alias);
     if (change.text === undefined) store.remove(change.namespace, change.name);
     else store.upsert(this.parse(change.alias, change.text));
+  }
+
+  /** Takes in a whole list: what is not in it is gone. Equal content is no change, so a list anew costs no render. */
+  relist(aliases: readonly string[], changes: readonly ObjectChange[]): readonly string[] {
+    const listed = new Set(changes.map(refKey));
+    for (const alias of aliases) {
+      for (const { namespace, name } of this.store(alias).snapshot().identities())
+        if (!listed.has(refKey({ alias, namespace, name }))) this.store(alias).remove(namespace, name);
+    }
+    return this.apply(changes);
   }
 
   /** Replaces whole stores: what was known of them is worthless. */

@@ -21,9 +21,11 @@ const SOFT_HEAP_SHARE = 0.8;
 
 function createHandlers(renderer: Renderer, reviewer: Reviewer): Handlers {
   return {
-    store: ({ changes, replace }) => ({
-      refused: replace === undefined ? renderer.stores.apply(changes) : renderer.stores.replace(replace, changes),
-    }),
+    store: ({ changes, replace, relist }) => {
+      const { stores } = renderer;
+      if (relist !== undefined) return { refused: stores.relist(relist, changes) };
+      return { refused: replace === undefined ? stores.apply(changes) : stores.replace(replace, changes) };
+    },
     reconcile: ({ timeoutMs }) => renderer.reconcile(timeoutMs),
     review: (body) => reviewer.review(body),
     combine: (body) => reviewer.combine(body),

@@ -14,7 +14,8 @@ import { makeScratch } from './scratch.js';
 export interface ServeOptions {
   /** Path of the RenderConfig document. */
   readonly config: string;
-  readonly resources: string;
+  /** Undefined with `--kubeconfig` among the arguments. */
+  readonly resources?: string;
   /** Where releases go; `current` in it is the published one. */
   readonly output: string;
   /** Temporary files of the process, so that they go away with the test. */
@@ -68,7 +69,8 @@ export async function startServe(options: ServeOptions): Promise<ServeProcess> {
 
 function serveArguments(options: ServeOptions, certs: string): string[] {
   const { config, resources, output, args = [] } = options;
-  const paths = ['--config', config, '--resources', resources, '--output', output, '--certs', certs];
+  const from = resources === undefined ? [] : ['--resources', resources];
+  const paths = ['--config', config, ...from, '--output', output, '--certs', certs];
   return ['serve', ...paths, '--port', '0', '--health-port', '0', ...args];
 }
 
