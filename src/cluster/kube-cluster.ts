@@ -6,7 +6,7 @@ import type { ApiClient } from './api-client.js';
 import { Backoff } from './backoff.js';
 import type { Cluster, ClusterSink } from './cluster.js';
 import { listObjects } from './list-objects.js';
-import { Reflector } from './reflector.js';
+import { Reflector, type ReflectorOptions } from './reflector.js';
 
 /** Everything that a configuration watches, from a real API server (DESIGN 10). The objects are the render thread's alone. */
 export class KubeCluster implements Cluster {
@@ -16,6 +16,7 @@ export class KubeCluster implements Cluster {
   constructor(
     private readonly client: ApiClient,
     private readonly resources: readonly WatchedResource[],
+    private readonly tuning: Pick<ReflectorOptions, 'silenceMs'> = {},
   ) {}
 
   get problems(): readonly string[] {
@@ -34,7 +35,9 @@ export class KubeCluster implements Cluster {
 
   watch(log: Logger, { listed, changed }: ClusterSink): Promise<{ readonly synced: Promise<void> }> {
     const sink = { listed: (alias: string, changes: readonly ObjectChange[]) => listed([alias], changes), changed };
-    this.#reflectors = this.resources.map((resource) => new Reflector({ resource, client: this.client, sink, log }));
+    this.#reflectors = this.resources.map(
+      (resource) => new Reflector({ resource, client: this.client, sink, log, ...this.tuning }),
+    );
     for (const reflector of this.#reflectors) reflector.start();
     const synced = Promise.all(this.#reflectors.map((reflector) => reflector.synced)).then(() => undefined);
     return Promise.resolve({ synced });
