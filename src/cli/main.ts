@@ -44,7 +44,9 @@ function program(): Command {
     .option('--kubeconfig <file>', 'follow the cluster of this kubeconfig')
     .option('--context <name>', 'context of the kubeconfig')
     .description('Serve the webhook over HTTPS and keep the output directory up to date.')
+    .option('--namespace <name>', 'own namespace in the cluster (default: "rendergate")')
     .option('--output <dir>', 'where accepted configurations are published (DIR/current)', '.rendergate/output')
+    .option('--publish-secret <name>', 'publish to this Secret too, for `rendergate follow` beside each HAProxy')
     .option('--host <address>', 'address to listen on', '0.0.0.0')
     .option('--port <port>', 'HTTPS port; 0 takes a free one', port, 8443)
     .option('--health-port <port>', 'plain port of /livez, /readyz and /metrics; 0 takes a free one', port, 8081)
@@ -58,6 +60,25 @@ function program(): Command {
         .default('info'),
     )
     .action(async (options) => (await import('./serve.js')).serve(options));
+
+  root
+    .command('follow')
+    .description('Beside a HAProxy: keep its directory at the configuration that `serve --publish-secret` publishes.')
+    .option('--kube', 'the default: the kubeconfig that kubectl would take, or the own service account')
+    .option('--kubeconfig <file>', 'follow the cluster of this kubeconfig')
+    .option('--context <name>', 'context of the kubeconfig')
+    .option('--namespace <name>', 'namespace of the Secret', 'rendergate')
+    .option('--secret <name>', 'name of the Secret', 'rendergate-published')
+    .requiredOption('--output <dir>', 'where the configuration is kept (DIR/current)')
+    .option('--once', 'end with code 0 when the first configuration is there, for an init container', false)
+    .option('--host <address>', 'address to listen on', '0.0.0.0')
+    .option('--health-port <port>', 'plain port of /livez, /readyz and /metrics; 0 takes a free one', port, 8081)
+    .addOption(
+      new Option('--log-level <level>', 'lowest level that is logged')
+        .choices(['debug', 'info', 'warn', 'error'])
+        .default('info'),
+    )
+    .action(async (options) => (await import('./follow.js')).follow(options));
 
   withInputs(root.command('review'))
     .description(

@@ -12,24 +12,33 @@ export interface ClusterOptions {
   readonly context?: string;
 }
 
+export interface OpenedCluster {
+  readonly cluster: Cluster;
+  readonly from: string;
+  /** The API server; undefined for a directory. */
+  readonly client: ApiClient | undefined;
+}
+
 /** The directory of `--resources`, or with `--kube` the API server. Throws UsageError for a mixture or a bad kubeconfig. */
-export async function openCluster(
-  config: RenderConfig,
-  options: ClusterOptions,
-): Promise<{ readonly cluster: Cluster; readonly from: string }> {
+export async function openCluster(config: RenderConfig, options: ClusterOptions): Promise<OpenedCluster> {
   const { resources, kubeconfig, context } = options;
   const isKube = options.kube === true || kubeconfig !== undefined || context !== undefined;
   if (isKube && resources !== undefined)
     throw new UsageError('--resources and --kube exclude each other: a directory of manifests, or a cluster');
   if (!isKube) {
     const directory = resources ?? '.';
-    return { cluster: new EmbeddedCluster(directory, acceptsOf(config.watchedResources)), from: directory };
+    return {
+      cluster: new EmbeddedCluster(directory, acceptsOf(config.watchedResources)),
+      from: directory,
+      client: undefined,
+    };
   }
   const client = await apiClient(kubeconfig, context);
-  return { cluster: new KubeCluster(client, config.watchedResources), from: client.server };
+  return { cluster: new KubeCluster(client, config.watchedResources), from: client.server, client };
 }
 
-async function apiClient(kubeconfig: string | undefined, context: string | undefined): Promise<ApiClient> {
+/** Throws UsageError where there is no usable kubeconfig. */
+export async function apiClient(kubeconfig: string | undefined, context: string | undefined): Promise<ApiClient> {
   // Loaded only here: Kubernetes' client takes half a second and 130 MB, which a directory of manifests need not pay.
   const { ApiClient } = await import('../cluster/api-client.js');
   try {

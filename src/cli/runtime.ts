@@ -10,7 +10,7 @@ import { VerdictCache } from '../check/verdict-cache.js';
 import type { Cluster } from '../cluster/cluster.js';
 import type { RenderConfig } from '../config/render-config.js';
 import { Coordinator, type ReconcileReport } from '../reconcile/coordinator.js';
-import { createPublisher } from '../reconcile/publish-directory.js';
+import { createPublisher, type Publisher } from '../reconcile/publish-directory.js';
 import { readState, writeState } from '../reconcile/state-file.js';
 import type { QuarantineEntry, StoredQuarantine } from '../render/protocol.js';
 import { RenderHost } from '../render/render-host.js';
@@ -20,6 +20,8 @@ export interface RuntimeOptions {
   readonly cluster: Pick<Cluster, 'objects'>;
   /** Output directory; undefined for commands that publish nothing. */
   readonly output: string | undefined;
+  /** Further places that accepted configurations are published to. */
+  readonly publishTo?: readonly Pick<Publisher, 'publish'>[];
   readonly log: Logger;
   /** Replaces the real checker; for benchmarks. */
   readonly checker?: Checker;
@@ -65,7 +67,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     checker,
     verdicts,
     settings: config.render,
-    publisher: output === undefined ? undefined : createPublisher({ directory: output }),
+    publisher: output === undefined ? undefined : publisherTo(output, options.publishTo ?? []),
     restored: state.read()?.entries.filter(mayBeRetried) ?? [],
     saveQuarantine: state.write,
     log,
@@ -73,6 +75,19 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     ...(options.onReconcile === undefined ? {} : { onReport: options.onReconcile }),
   });
   return { host, coordinator, admission, checker, close: () => closeAll(coordinator, host, checker) };
+}
+
+/** One publication is in the directory and in every further place, or has failed and is repeated whole. */
+function publisherTo(output: string, further: readonly Pick<Publisher, 'publish'>[]): Publisher {
+  const directory = createPublisher({ directory: output });
+  return {
+    current: () => directory.current(),
+    publish: async (files, occurrence) => {
+      const published = await directory.publish(files, occurrence);
+      for (const place of further) await place.publish(files, occurrence);
+      return published;
+    },
+  };
 }
 
 /** What has killed a thread would do it again: it waits until it, or what it reads, has changed. */

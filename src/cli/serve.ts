@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import pino, { type Logger } from 'pino';
+import type { ApiClient } from '../cluster/api-client.js';
 import type { Cluster } from '../cluster/cluster.js';
 import type { ReviewRecord } from '../admission/review-record.js';
 import type { Checker } from '../check/checker.js';
@@ -13,7 +14,7 @@ import { UsageError } from './failure.js';
 import { loadCheckedConfig } from './load.js';
 import { watchMemory } from './memory-watch.js';
 import { type ClusterOptions, openCluster } from './open-cluster.js';
-import { createRuntime, type Runtime } from './runtime.js';
+import { createRuntime, type Runtime, type RuntimeOptions } from './runtime.js';
 
 export interface ServeOptions extends ClusterOptions {
   readonly config: string;
@@ -26,6 +27,10 @@ export interface ServeOptions extends ClusterOptions {
   readonly tlsKey?: string;
   readonly propagation: number;
   readonly logLevel: string;
+  /** Own namespace in a cluster. */
+  readonly namespace?: string;
+  /** Accepted configurations are published to this Secret too. */
+  readonly publishSecret?: string;
 }
 
 /** Reviews in flight at SIGTERM get this long; the API server's own limit is 30 s. */
@@ -70,7 +75,7 @@ export async function startService(
 ): Promise<Service> {
   const tls = await certificateOf(options);
   const metrics = createMetrics();
-  const { cluster, from } = await openCluster(config, options);
+  const { cluster, from, client } = await openCluster(config, options);
   // Before the thread starts: it is fed with what the first batch brought.
   const early: ((runtime: Runtime) => void)[] = [];
   let take = (deliver: (runtime: Runtime) => void): void => void early.push(deliver);
@@ -82,6 +87,7 @@ export async function startService(
     config,
     cluster,
     output: options.output,
+    ...(await secretPublisher(options, client)),
     log,
     onReview: (record) => {
       logReview(log, record);
@@ -137,6 +143,16 @@ export async function startService(
       await runtime.close();
     },
   };
+}
+
+async function secretPublisher(
+  { namespace = 'rendergate', publishSecret: secret }: ServeOptions,
+  client: ApiClient | undefined,
+): Promise<Pick<RuntimeOptions, 'publishTo'>> {
+  if (secret === undefined) return {};
+  if (client === undefined) throw new UsageError('--publish-secret needs a cluster: give --kube or --kubeconfig');
+  const { SecretPublisher } = await import('../cluster/secret-publisher.js');
+  return { publishTo: [new SecretPublisher({ client, namespace, secret })] };
 }
 
 async function certificateOf(

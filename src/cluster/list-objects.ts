@@ -14,16 +14,33 @@ export interface Listed {
   readonly version: string;
 }
 
+/** What is listed and watched: a resource of all namespaces, or less of it. */
+export interface ListTarget extends Pick<WatchedResource, 'alias' | 'apiVersion' | 'kind' | 'resource' | 'optional'> {
+  readonly namespace?: string;
+  /** `metadata.name=rendergate`. */
+  readonly fieldSelector?: string;
+}
+
 /** client-go's page size. */
 const PAGE = '500';
 
-/** Path of a resource over all namespaces. */
-export function resourcePath({ apiVersion, resource }: WatchedResource): string {
-  return `${apiVersion.includes('/') ? '/apis' : '/api'}/${apiVersion}/${resource}`;
+/** Path of a resource over all namespaces, or of the one that the target names. */
+export function resourcePath({
+  apiVersion,
+  resource,
+  namespace,
+}: Omit<ListTarget, 'alias' | 'kind' | 'optional'>): string {
+  const within = namespace === undefined ? '' : `namespaces/${namespace}/`;
+  return `${apiVersion.includes('/') ? '/apis' : '/api'}/${apiVersion}/${within}${resource}`;
+}
+
+/** The part of a list's or watch's query that narrows it. */
+export function selectorQuery({ fieldSelector }: ListTarget): Readonly<Record<string, string>> {
+  return fieldSelector === undefined ? {} : { fieldSelector };
 }
 
 /** All objects of a resource, page by page. An optional one that the server does not know has none. Throws ApiError. */
-export async function listObjects(client: ApiClient, resource: WatchedResource, signal?: AbortSignal): Promise<Listed> {
+export async function listObjects(client: ApiClient, resource: ListTarget, signal?: AbortSignal): Promise<Listed> {
   const changes: ObjectChange[] = [];
   for (let token = '', version = ''; ;) {
     const page = await listPage(client, resource, token, signal);
@@ -36,14 +53,14 @@ export async function listObjects(client: ApiClient, resource: WatchedResource, 
 
 async function listPage(
   client: ApiClient,
-  resource: WatchedResource,
+  resource: ListTarget,
   token: string,
   signal: AbortSignal | undefined,
 ): Promise<ListPage> {
   try {
     return await client.json<ListPage>({
       path: resourcePath(resource),
-      query: { limit: PAGE, ...(token === '' ? {} : { continue: token }) },
+      query: { limit: PAGE, ...selectorQuery(resource), ...(token === '' ? {} : { continue: token }) },
       ...(signal === undefined ? {} : { signal }),
     });
   } catch (error) {
@@ -53,10 +70,7 @@ async function listPage(
 }
 
 /** Items of a list say neither kind nor apiVersion; those of a watch do. */
-function changeOf(
-  { alias, apiVersion, kind }: WatchedResource,
-  item: NonNullable<ListPage['items']>[number],
-): ObjectChange {
+function changeOf({ alias, apiVersion, kind }: ListTarget, item: NonNullable<ListPage['items']>[number]): ObjectChange {
   const { name, namespace = '' } = item.metadata;
   return { alias, namespace, name, text: JSON.stringify({ apiVersion, kind, ...item }) };
 }

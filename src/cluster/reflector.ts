@@ -1,11 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { WatchedResource } from '../config/render-config.js';
 import type { ObjectChange } from '../render/protocol.js';
 import type { ApiClient } from './api-client.js';
 import { ApiError, apiError } from './api-error.js';
 import { Backoff } from './backoff.js';
-import { listObjects, resourcePath } from './list-objects.js';
+import { listObjects, type ListTarget, resourcePath, selectorQuery } from './list-objects.js';
 import { linesOf } from './watch-lines.js';
 
 export interface ReflectorSink {
@@ -15,7 +14,7 @@ export interface ReflectorSink {
 }
 
 export interface ReflectorOptions {
-  readonly resource: WatchedResource;
+  readonly resource: ListTarget;
   readonly client: ApiClient;
   readonly sink: ReflectorSink;
   readonly log: Logger;
@@ -113,6 +112,7 @@ export class Reflector {
       {
         path: resourcePath(resource),
         query: {
+          ...selectorQuery(resource),
           watch: '1',
           allowWatchBookmarks: 'true',
           resourceVersion: this.#version ?? '',
@@ -204,7 +204,7 @@ export class Reflector {
   }
 
   #advice(error: unknown): { readonly effect: string; readonly fix?: string } {
-    const effect = this.#listed ? 'its last known objects are served' : 'nothing is rendered until it is listed';
+    const effect = this.#listed ? 'its last known objects are served' : 'nothing is done until it is listed';
     if (!(error instanceof ApiError)) return { effect };
     const { apiVersion, resource } = this.options.resource;
     if (error.status === 403) return { effect, fix: `give the service account get, list and watch on ${resource}` };

@@ -87,6 +87,22 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
 }
 
+/** The plain port alone, for a process that reviews nothing. Rejects if the port is taken. */
+export async function startHealthServer(
+  options: Probes & Pick<ServerOptions, 'host' | 'healthPort'>,
+): Promise<{ readonly healthPort: number; close(): Promise<void> }> {
+  const { server, sockets } = createHealthServer(options);
+  const healthPort = await listen(server, options.host, options.healthPort);
+  return {
+    healthPort,
+    close: async () => {
+      const ended = stopListening(server);
+      destroyAll(sockets);
+      await ended;
+    },
+  };
+}
+
 interface Listener<S extends HttpServer> {
   readonly server: S;
   /** Every TCP connection, those in the middle of a handshake too (http's own list has only those after it). */
