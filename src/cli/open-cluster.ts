@@ -16,7 +16,7 @@ export interface ClusterOptions {
 export async function openCluster(
   config: RenderConfig,
   options: ClusterOptions,
-): Promise<{ readonly cluster: Cluster; readonly from: string }> {
+): Promise<{ readonly cluster: Cluster; readonly from: string; readonly client?: ApiClient }> {
   const { resources, kubeconfig, context } = options;
   const isKube = options.kube === true || kubeconfig !== undefined || context !== undefined;
   if (isKube && resources !== undefined)
@@ -26,7 +26,7 @@ export async function openCluster(
     return { cluster: new EmbeddedCluster(directory, acceptsOf(config.watchedResources)), from: directory };
   }
   const client = await apiClient(kubeconfig, context);
-  return { cluster: new KubeCluster(client, config.watchedResources), from: client.server };
+  return { cluster: new KubeCluster(client, config.watchedResources), from: client.server, client };
 }
 
 async function apiClient(kubeconfig: string | undefined, context: string | undefined): Promise<ApiClient> {
