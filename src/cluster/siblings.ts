@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { isIP } from 'node:net';
 import type { Logger } from 'pino';
 import { Agent } from 'undici';
@@ -83,6 +84,8 @@ export class Siblings {
 
   async #askNow(): Promise<SiblingReport> {
     const limit = new AbortController();
+    // Each call listens to it: Node would take more than ten for a leak.
+    setMaxListeners(0, limit.signal);
     const stop = (): void => limit.abort(this.#closing.signal.reason);
     this.#closing.signal.addEventListener('abort', stop);
     if (this.#closing.signal.aborted) stop();
