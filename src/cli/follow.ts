@@ -5,9 +5,10 @@ import { startHealthServer } from '../server/https-server.js';
 import { createMetrics } from '../server/metrics.js';
 import { installShutdown } from '../server/shutdown.js';
 import { apiClient } from './open-cluster.js';
+import { ownNamespace } from './own-namespace.js';
 
 export interface FollowOptions {
-  readonly namespace: string;
+  readonly namespace?: string;
   readonly secret: string;
   readonly output: string;
   readonly once: boolean;
@@ -22,7 +23,8 @@ export interface FollowOptions {
 export async function follow(options: FollowOptions): Promise<void> {
   const log = pino({ level: options.logLevel, base: null });
   const { OccurrenceFollower } = await import('../cluster/occurrence-follower.js');
-  const { namespace, secret, kubeconfig, context, once } = options;
+  const { secret, kubeconfig, context, once } = options;
+  const namespace = ownNamespace(options.namespace);
   const client = await apiClient(kubeconfig, context);
   const follower = new OccurrenceFollower({ client, namespace, secret, log, take: taker(options, log) });
   const close = async (): Promise<void> => {

@@ -19,6 +19,13 @@ function seconds(text: string): number {
   return value;
 }
 
+/** Goes into paths, selectors and host names. */
+function dnsLabel(text: string): string {
+  if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(text))
+    throw new InvalidArgumentError('give a name of small letters, digits and -, at most 63.');
+  return text;
+}
+
 function withConfig(command: Command): Command {
   return command.option('--config <path>', 'RenderConfig: a file, or a folder with rendergate.yaml', SHIPPED_CONFIG);
 }
@@ -43,8 +50,13 @@ function program(): Command {
     .option('--kube', 'follow a real cluster: the kubeconfig that kubectl would take, or the own service account')
     .option('--kubeconfig <file>', 'follow the cluster of this kubeconfig')
     .option('--context <name>', 'context of the kubeconfig')
+    .option(
+      '--namespace <name>',
+      'namespace of this Pod (default: from its service account, else rendergate)',
+      dnsLabel,
+    )
+    .option('--service <name>', 'Service of the replicas: a cold one is not Ready while a sibling validates', dnsLabel)
     .description('Serve the webhook over HTTPS and keep the output directory up to date.')
-    .option('--namespace <name>', 'own namespace in the cluster (default: "rendergate")')
     .option('--output <dir>', 'where accepted configurations are published (DIR/current)', '.rendergate/output')
     .option('--publish-secret <name>', 'publish to this Secret too, for `rendergate follow` beside each HAProxy')
     .option('--host <address>', 'address to listen on', '0.0.0.0')
@@ -67,7 +79,7 @@ function program(): Command {
     .option('--kube', 'the default: the kubeconfig that kubectl would take, or the own service account')
     .option('--kubeconfig <file>', 'follow the cluster of this kubeconfig')
     .option('--context <name>', 'context of the kubeconfig')
-    .option('--namespace <name>', 'namespace of the Secret', 'rendergate')
+    .option('--namespace <name>', 'namespace of the Secret (default: from the service account, else rendergate)')
     .option('--secret <name>', 'name of the Secret', 'rendergate-published')
     .requiredOption('--output <dir>', 'where the configuration is kept (DIR/current)')
     .option('--once', 'end with code 0 when the first configuration is there, for an init container', false)

@@ -1,12 +1,10 @@
 import { join } from 'node:path';
 import pino, { type Logger } from 'pino';
 import type { ApiClient } from '../cluster/api-client.js';
-import type { Cluster } from '../cluster/cluster.js';
 import type { ReviewRecord } from '../admission/review-record.js';
 import type { Checker } from '../check/checker.js';
 import type { RenderConfig } from '../config/render-config.js';
 import { developmentCertificate, loadCertificate, watchCertificate } from '../server/certificates.js';
-import type { HealthCheck } from '../server/contract.js';
 import { startServer, type RunningServer } from '../server/https-server.js';
 import { createMetrics, type Metrics } from '../server/metrics.js';
 import { installShutdown } from '../server/shutdown.js';
@@ -14,13 +12,15 @@ import { UsageError } from './failure.js';
 import { loadCheckedConfig } from './load.js';
 import { watchMemory } from './memory-watch.js';
 import { type ClusterOptions, openCluster } from './open-cluster.js';
+import { openSiblings, serverNames, type SiblingFlags } from './open-siblings.js';
+import { ownNamespace } from './own-namespace.js';
+import { readyChecks } from './ready-checks.js';
 import { createRuntime, type Runtime, type RuntimeOptions } from './runtime.js';
 
-export interface ServeOptions extends ClusterOptions {
+export interface ServeOptions extends ClusterOptions, SiblingFlags {
   readonly config: string;
   readonly output: string;
   readonly host: string;
-  readonly port: number;
   readonly healthPort: number;
   readonly certs: string;
   readonly tlsCert?: string;
@@ -76,6 +76,7 @@ export async function startService(
   const tls = await certificateOf(options);
   const metrics = createMetrics();
   const { cluster, from, client } = await openCluster(config, options);
+  const siblings = await openSiblings(options, client, () => tls.ca, log);
   // Before the thread starts: it is fed with what the first batch brought.
   const early: ((runtime: Runtime) => void)[] = [];
   let take = (deliver: (runtime: Runtime) => void): void => void early.push(deliver);
@@ -108,7 +109,7 @@ export async function startService(
     maxBodyBytes: config.admission.maxBodyBytes,
     review: (call) => runtime.admission.handle(call),
     live: [{ name: 'ping', check: () => ({ ok: true }) }],
-    ready: readyChecks(runtime, cluster),
+    ready: readyChecks({ ...runtime, cluster, siblings }),
     metrics,
     log,
     drainMs: DRAIN_MS,
@@ -139,6 +140,7 @@ export async function startService(
       memory.close();
       watch.close();
       await server.close();
+      siblings?.close();
       await cluster.close();
       await runtime.close();
     },
@@ -146,25 +148,25 @@ export async function startService(
 }
 
 async function secretPublisher(
-  { namespace = 'rendergate', publishSecret: secret }: ServeOptions,
+  { namespace, publishSecret: secret }: ServeOptions,
   client: ApiClient | undefined,
 ): Promise<Pick<RuntimeOptions, 'publishTo'>> {
   if (secret === undefined) return {};
   if (client === undefined) throw new UsageError('--publish-secret needs a cluster: give --kube or --kubeconfig');
   const { SecretPublisher } = await import('../cluster/secret-publisher.js');
-  return { publishTo: [new SecretPublisher({ client, namespace, secret })] };
+  return { publishTo: [new SecretPublisher({ client, namespace: ownNamespace(namespace), secret })] };
 }
 
 async function certificateOf(
   options: ServeOptions,
-): Promise<{ cert: string; key: string; caFile: string | undefined }> {
+): Promise<{ cert: string; key: string; ca?: string; caFile: string | undefined }> {
   const { tlsCert, tlsKey, certs } = options;
   if ((tlsCert === undefined) !== (tlsKey === undefined))
     throw new UsageError('--tls-cert and --tls-key go together: give both or neither');
   if (tlsCert !== undefined && tlsKey !== undefined)
     return { ...loadCertificate({ certFile: tlsCert, keyFile: tlsKey }), caFile: undefined };
-  const { cert, key } = await developmentCertificate(certs, []);
-  return { cert, key, caFile: join(certs, 'ca.crt') };
+  const made = await developmentCertificate(certs, serverNames(options));
+  return { ...made, caFile: join(certs, 'ca.crt') };
 }
 
 function watchTls(options: ServeOptions, server: RunningServer, log: Logger): { close(): void } {
@@ -180,41 +182,6 @@ async function reportChecker(runtime: Runtime, log: Logger): Promise<void> {
       ? await (checker as { probeVersion(): Promise<string | undefined> }).probeVersion()
       : undefined;
   log.info({ version: version ?? 'unknown' }, 'checker');
-}
-
-/** The entries of /readyz. With one replica no sibling can validate, so the graph's entry stays healthy with a note (decision 0029, 4). */
-function readyChecks(runtime: Runtime, cluster: Cluster): HealthCheck[] {
-  const { host, coordinator } = runtime;
-  return [
-    {
-      name: 'sources',
-      check: () => {
-        const { problems } = cluster;
-        return problems.length === 0 ? { ok: true } : { ok: true, note: problems.join('; ') };
-      },
-    },
-    {
-      name: 'render-graph',
-      check: () => {
-        if (host.rooted) return { ok: true };
-        const { done, known, stage } = host.progress;
-        return {
-          ok: true,
-          note: `no graph yet (${stage}, ${done} of ${known} instances), and no sibling can validate`,
-        };
-      },
-    },
-    {
-      name: 'reconcile',
-      check: () => {
-        const { problem, quarantined } = coordinator;
-        if (problem !== undefined) return { ok: true, note: problem.split('\n')[0] ?? problem };
-        return quarantined.length === 0
-          ? { ok: true }
-          : { ok: true, note: `objects in quarantine: ${quarantined.length}` };
-      },
-    },
-  ];
 }
 
 function logReview(log: Logger, record: ReviewRecord): void {

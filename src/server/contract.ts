@@ -27,4 +27,6 @@ export type HealthResult =
 export interface HealthCheck {
   readonly name: string;
   check(): HealthResult | Promise<HealthResult>;
+  /** For `/readyz/<name>?own`: what this replica knows by itself. A check that asks other replicas gives them this. */
+  own?(): HealthResult;
 }

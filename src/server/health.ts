@@ -34,8 +34,8 @@ export async function rootReport(
 }
 
 /**
- * One check alone, for `/readyz/<name>`: exactly `ok`, or `ok: <note>`. Siblings read a noted answer of `render-graph`
- * as "no graph" (decision 0029).
+ * One check alone, for `/readyz/<name>`: exactly `ok`, or `ok: <note>`. Siblings read a noted answer of `render-graph`,
+ * and a failure, as "no graph" (decision 0029); they ask for `/readyz/render-graph?own`.
  */
 export async function singleReport(check: HealthCheck, timeoutMs = CHECK_TIMEOUT_MS): Promise<HealthReport> {
   const result = await run(check, timeoutMs);

@@ -114,7 +114,8 @@ function mountHealth(app: Express, endpoint: 'livez' | 'readyz', checks: readonl
   app.get(`/${endpoint}/:name`, async (req, res, next) => {
     const check = checks.find(({ name }) => name === req.params.name);
     if (check === undefined) return next();
-    sendReport(res, await singleReport(check));
+    const { name, own } = check;
+    sendReport(res, await singleReport('own' in req.query && own !== undefined ? { name, check: own } : check));
   });
   app.all([`/${endpoint}`, `/${endpoint}/:name`], getOnly);
 }

@@ -42,6 +42,8 @@ describe('rendergate', () => {
     [['serve', '--port', 'x'], /give a port/],
     [['serve', '--propagation', 'soon'], /give seconds from 0 to 3600/],
     [['serve', '--log-level', 'loud'], /debug, info, warn, error/],
+    [['serve', '--service', 'a,b=c'], /give a name of small letters/],
+    [['serve', '--namespace', '../x'], /give a name of small letters/],
     [['render'], /--output/],
   ])('called as %j exits with 2 and says how it is called', async (args, said) => {
     const { code, stderr } = await rendergate(args);
@@ -68,6 +70,21 @@ describe('rendergate', () => {
     expect(missing.code).not.toBe(0);
     expect(missing.stderr).toContain('/nowhere');
     expect(missing.stderr).not.toMatch(/\n\s+at /);
+  });
+
+  it.each<[readonly string[], RegExp]>([
+    [[], /--service needs --kube/],
+    [['--kubeconfig', 'KUBECONFIG', '--port', '0'], /--service needs a fixed --port/],
+  ])('serves nothing with siblings that it could not find: %j', async (args, said) => {
+    const kubeconfig = join(scratch.path, 'kubeconfig');
+    const cluster = { name: 'c', cluster: { server: 'http://127.0.0.1:9' } };
+    const contexts = [{ name: 'c', context: { cluster: 'c', user: 'u' } }];
+    writeFileSync(kubeconfig, JSON.stringify({ 'current-context': 'c', contexts, clusters: [cluster] }));
+    const given = args.map((arg) => (arg === 'KUBECONFIG' ? kubeconfig : arg));
+    const places = ['--certs', join(scratch.path, 'certs'), '--output', join(scratch.path, 'o')];
+    const { code, stderr } = await rendergate(['serve', '--service', 'rendergate', ...places, ...given]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(said);
   });
 });
 

@@ -9,6 +9,7 @@ import { findAssets, HOW_TO_GET } from './setup/assets.js';
 import { type ControlPlane, startControlPlane } from './setup/control-plane.js';
 import { until } from './defined-answer.js';
 import { ingress, shopObjects } from './shop.js';
+import { webhookOf } from './webhook.js';
 
 const assets = findAssets();
 const canRun = assets !== undefined && findHaproxy() !== undefined;
@@ -83,33 +84,3 @@ if (!canRun)
     await until(() => file('hosts.map').includes('stored.example.com'));
   });
 });
-
-/** Registers the running server by its URL, as an API server outside the cluster's network reaches it. */
-function webhookOf(server: ServeProcess): object {
-  return {
-    apiVersion: 'admissionregistration.k8s.io/v1',
-    kind: 'ValidatingWebhookConfiguration',
-    metadata: { name: 'rendergate' },
-    webhooks: [
-      {
-        name: 'validate.rendergate.dev',
-        admissionReviewVersions: ['v1'],
-        sideEffects: 'None',
-        failurePolicy: 'Fail',
-        timeoutSeconds: 10,
-        clientConfig: {
-          url: `https://127.0.0.1:${server.port}/validate`,
-          caBundle: readFileSync(server.ca).toString('base64'),
-        },
-        rules: [
-          {
-            apiGroups: ['networking.k8s.io'],
-            apiVersions: ['v1'],
-            operations: ['CREATE', 'UPDATE', 'DELETE'],
-            resources: ['ingresses'],
-          },
-        ],
-      },
-    ],
-  };
-}

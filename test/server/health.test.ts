@@ -54,6 +54,18 @@ describe('health endpoints, printed as by the kube-apiserver', () => {
     expect(tls.headers['content-type']).toBe('text/plain; charset=utf-8');
   });
 
+  it('answers a sibling for itself alone, where a check would ask siblings in turn', async () => {
+    const check: HealthCheck = {
+      ...entry('asking', { ok: false, reason: 'a sibling has one' }),
+      own: () => ({ ok: true }),
+    };
+    running = await startTestServer({ ready: [check, BAD] });
+    expect(await plain('/readyz/asking')).toMatchObject({ status: 500 });
+    expect(await plain('/readyz/asking?own')).toMatchObject({ status: 200, text: 'ok' });
+    expect(await plain('/readyz/checker?own')).toMatchObject({ status: 500 });
+    expect((await plain('/readyz?own')).status).toBe(500);
+  });
+
   it('answers HEAD without a body and other methods with 405', async () => {
     running = await startTestServer();
     expect(await plain('/livez', 'HEAD')).toMatchObject({ status: 200, text: '' });

@@ -30,6 +30,7 @@ export class HttpsClient {
   constructor(
     private readonly port: number,
     ca: string | Buffer,
+    private readonly host = '127.0.0.1',
   ) {
     this.agent = new Agent({ ca, keepAlive: true, maxSockets: 256 });
   }
@@ -41,7 +42,7 @@ export class HttpsClient {
     const sent = { bytes: 0, stopped: false };
     return new Promise((resolve, reject) => {
       const req = request(
-        { host: '127.0.0.1', port: this.port, path, method, headers: headersOf(call), agent: this.agent },
+        { host: this.host, port: this.port, path, method, headers: headersOf(call), agent: this.agent },
         (res) => {
           const sentBytes = sent.bytes;
           // Nobody reads the rest of a body that was answered already.

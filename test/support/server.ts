@@ -29,6 +29,8 @@ export interface ServeOptions {
 
 export interface ServeProcess {
   readonly pid: number;
+  /** Where to reach it. */
+  readonly host: string;
   readonly port: number;
   readonly healthPort: number;
   readonly ca: string;
@@ -92,9 +94,12 @@ function describe(child: ChildProcess, log: LogLines, line: LogLine, options: Se
   const port = Number(line['port']);
   const healthPort = Number(line['healthPort']);
   const ca = typeof line['ca'] === 'string' ? line['ca'] : `${certs}/ca.crt`;
-  const client = new HttpsClient(port, readFileSync(ca));
+  // By default it listens on all addresses.
+  const host = String(line['host']).replace('0.0.0.0', '127.0.0.1');
+  const client = new HttpsClient(port, readFileSync(ca), host);
   const server: ServeProcess = {
     pid: child.pid ?? 0,
+    host,
     port,
     healthPort,
     ca,
@@ -102,7 +107,7 @@ function describe(child: ChildProcess, log: LogLines, line: LogLine, options: Se
     log,
     send: (call) => client.send(call),
     post: (review, timeout) => client.send({ path: validatePath(timeout), body: JSON.stringify(review) }),
-    get: (path) => getPlain(healthPort, path),
+    get: (path) => getPlain(host, healthPort, path),
     published: () => log.wait((entry) => entry['msg'] === 'published'),
     revision: () => Math.max(-1, ...log.lines.filter(isReconcile).map(revisionOf)),
     reconciledAfter: (revision) => log.wait((entry) => isReconcile(entry) && revisionOf(entry) > revision),
@@ -123,8 +128,8 @@ function revisionOf(line: LogLine): number {
   return Number(line['revision']);
 }
 
-async function getPlain(port: number, path: string): Promise<{ status: number; text: string }> {
-  const answer = await fetch(`http://127.0.0.1:${port}${path}`);
+async function getPlain(host: string, port: number, path: string): Promise<{ status: number; text: string }> {
+  const answer = await fetch(`http://${host}:${port}${path}`);
   return { status: answer.status, text: await answer.text() };
 }
 
