@@ -4,7 +4,7 @@ import tseslint from 'typescript-eslint';
 const FLOORS = [
   ['cli'],
   ['server'],
-  ['admission', 'reconcile'],
+  ['admission', 'reconcile', 'install'],
   ['check', 'cluster', 'render'],
   ['template', 'graph', 'store', 'config'],
 ];

@@ -11,6 +11,7 @@ export class UsageError extends Error {
 const KNOWN_CODES: ReadonlySet<string> = new Set([
   'USAGE',
   'CONFIG_INVALID',
+  'CONFIG_TOO_LARGE',
   'MANIFESTS_UNREADABLE',
   'TEMPLATE_INVALID',
   'CERTIFICATE_UNUSABLE',

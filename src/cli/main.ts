@@ -26,6 +26,19 @@ function dnsLabel(text: string): string {
   return text;
 }
 
+function replicas(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1 || value > 100)
+    throw new InvalidArgumentError('give a whole number from 1 to 100.');
+  return value;
+}
+
+function image(text: string): string {
+  if (!/^[A-Za-z0-9][\w./:@-]*$/.test(text))
+    throw new InvalidArgumentError('give an image such as example.com/name:tag.');
+  return text;
+}
+
 function withConfig(command: Command): Command {
   return command.option('--config <path>', 'RenderConfig: a file, or a folder with rendergate.yaml', SHIPPED_CONFIG);
 }
@@ -117,6 +130,21 @@ function program(): Command {
     .argument('<object>', 'ALIAS/NAMESPACE/NAME, such as ingresses/shop/web, or ALIAS/NAME')
     .addOption(new Option('--output <format>', 'how to print').choices(['text', 'json']).default('text'))
     .action(async (object, options) => (await import('./explain.js')).explain(object, options));
+
+  withConfig(root.command('manifests'))
+    .description(
+      'Print what `kubectl apply -f -` installs in a cluster, or with --uninstall what `kubectl delete -f -` removes.',
+    )
+    .option(
+      '--namespace <name>',
+      'namespace of its own, which is made, and deleted with everything in it',
+      'rendergate',
+    )
+    .option('--image <image>', 'image of rendergate (deploy/Dockerfile)', image, `rendergate:${packageVersion()}`)
+    .option('--replicas <count>', 'replicas of the webhook server', replicas, 2)
+    .option('--haproxy-image <image>', 'image of HAProxy, of the version that checks', image, 'haproxy:2.6-bookworm')
+    .option('--uninstall', 'print the removal', false)
+    .action(async (options) => (await import('./manifests.js')).printManifests(options));
 
   root
     .command('demo')

@@ -18,7 +18,8 @@ export function loadConfig(path: string, checkTemplate?: CheckTemplate): RenderC
   return parseConfig(readOrThrow(file), file, templateReader(dirname(file)), checkTemplate);
 }
 
-function configFileOf(path: string): string {
+/** The document itself, where a folder was given. */
+export function configFileOf(path: string): string {
   try {
     return statSync(path).isDirectory() ? join(path, CONFIG_FILE) : path;
   } catch {
