@@ -11,7 +11,8 @@ export interface ProgramRun {
   readonly directory: string;
   readonly runAs: RunAs | undefined;
   readonly timeoutMs: number;
-  readonly memoryMiB: number;
+  /** Undefined: no limits but that of time. */
+  readonly memoryMiB: number | undefined;
   readonly signal: AbortSignal;
   /** Process groups under way, for whoever must kill them when this process ends. */
   readonly groups: Set<number>;
@@ -90,7 +91,7 @@ function start(run: ProgramRun): Child {
 }
 
 function withLimits(run: ProgramRun): [string, string[]] {
-  if (!existsSync(SHELL)) return [run.program, [...run.args]];
+  if (run.memoryMiB === undefined || !existsSync(SHELL)) return [run.program, [...run.args]];
   const limit = String(Math.ceil(run.memoryMiB * 1024));
   return [SHELL, ['-c', LIMIT_SCRIPT, SHELL_NAME, limit, run.program, ...run.args]];
 }

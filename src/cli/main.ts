@@ -51,6 +51,18 @@ function withInputs(command: Command): Command {
   );
 }
 
+function withReload(command: Command): Command {
+  return command
+    .option(
+      '--reload-socket <path>',
+      'master socket of a HAProxy (haproxy -W -S PATH) that is reloaded after each change',
+    )
+    .option(
+      '--reload-command <words>',
+      'command that is run instead, its words separated by spaces; no shell sees them',
+    );
+}
+
 function program(): Command {
   const root = new Command('rendergate')
     .description('Reviews changes to Kubernetes objects against the load-balancer configuration that they would give.')
@@ -58,7 +70,7 @@ function program(): Command {
     .version(packageVersion(), '--version')
     .exitOverride();
 
-  withConfig(root.command('serve'))
+  withReload(withConfig(root.command('serve')))
     .option('--resources <path>', 'folder (or file) of manifests that stands for the cluster (default: ".")')
     .option('--kube', 'follow a real cluster: the kubeconfig that kubectl would take, or the own service account')
     .option('--kubeconfig <file>', 'follow the cluster of this kubeconfig')
@@ -86,8 +98,7 @@ function program(): Command {
     )
     .action(async (options) => (await import('./serve.js')).serve(options));
 
-  root
-    .command('follow')
+  withReload(root.command('follow'))
     .description('Beside a HAProxy: keep its directory at the configuration that `serve --publish-secret` publishes.')
     .option('--kube', 'the default: the kubeconfig that kubectl would take, or the own service account')
     .option('--kubeconfig <file>', 'follow the cluster of this kubeconfig')

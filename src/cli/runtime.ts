@@ -11,6 +11,7 @@ import type { Cluster } from '../cluster/cluster.js';
 import type { RenderConfig } from '../config/render-config.js';
 import { Coordinator, type ReconcileReport } from '../reconcile/coordinator.js';
 import { createPublisher, type Publisher } from '../reconcile/publish-directory.js';
+import type { Reloader } from '../reconcile/reload.js';
 import { readState, writeState } from '../reconcile/state-file.js';
 import type { QuarantineEntry, StoredQuarantine } from '../render/protocol.js';
 import { RenderHost } from '../render/render-host.js';
@@ -22,6 +23,8 @@ export interface RuntimeOptions {
   readonly output: string | undefined;
   /** Further places that accepted configurations are published to. */
   readonly publishTo?: readonly Pick<Publisher, 'publish'>[];
+  /** Told after each publication that HAProxy has to take it. */
+  readonly reloader?: Reloader | undefined;
   readonly log: Logger;
   /** Replaces the real checker; for benchmarks. */
   readonly checker?: Checker;
@@ -68,6 +71,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     verdicts,
     settings: config.render,
     publisher: output === undefined ? undefined : publisherTo(output, options.publishTo ?? []),
+    reloader: options.reloader,
     restored: state.read()?.entries.filter(mayBeRetried) ?? [],
     saveQuarantine: state.write,
     log,

@@ -3,8 +3,10 @@ import pino, { type Logger } from 'pino';
 import type { ApiClient } from '../cluster/api-client.js';
 import type { ReviewRecord } from '../admission/review-record.js';
 import type { Checker } from '../check/checker.js';
+import type { HaproxyChecker } from '../check/haproxy-checker.js';
 import type { RenderConfig } from '../config/render-config.js';
 import { developmentCertificate, loadCertificate, watchCertificate } from '../server/certificates.js';
+import { VersionWatch } from '../reconcile/version-watch.js';
 import { startServer, type RunningServer } from '../server/https-server.js';
 import { createMetrics, type Metrics } from '../server/metrics.js';
 import { installShutdown } from '../server/shutdown.js';
@@ -13,11 +15,12 @@ import { loadCheckedConfig } from './load.js';
 import { watchMemory } from './memory-watch.js';
 import { type ClusterOptions, openCluster } from './open-cluster.js';
 import { openSiblings, serverNames, type SiblingFlags } from './open-siblings.js';
+import { openReloader, type ReloadFlags } from './open-reloader.js';
 import { ownNamespace } from './own-namespace.js';
 import { readyChecks } from './ready-checks.js';
 import { createRuntime, type Runtime, type RuntimeOptions } from './runtime.js';
 
-export interface ServeOptions extends ClusterOptions, SiblingFlags {
+export interface ServeOptions extends ClusterOptions, SiblingFlags, ReloadFlags {
   readonly config: string;
   readonly output: string;
   readonly host: string;
@@ -84,11 +87,14 @@ export async function startService(
     listed: (aliases, changes) => take(({ coordinator }) => coordinator.relist(aliases, changes)),
     changed: (changes) => take(({ admission, coordinator }) => admission.shown(changes, coordinator.change(changes))),
   });
+  // Read only when HAProxy was reloaded, which comes after.
+  const versions = new VersionWatch(() => checkerVersion(runtime), log);
   const runtime = createRuntime({
     config,
     cluster,
     output: options.output,
     ...(await secretPublisher(options, client)),
+    reloader: openReloader(options, log, (version) => void versions.compare(version)),
     log,
     onReview: (record) => {
       logReview(log, record);
@@ -100,7 +106,7 @@ export async function startService(
   });
   take = (deliver) => deliver(runtime);
   early.forEach(take);
-  void reportChecker(runtime, log);
+  void checkerVersion(runtime).then((version) => log.info({ version: version ?? 'unknown' }, 'checker'));
   const server = await startServer({
     host: options.host,
     port: options.port,
@@ -175,13 +181,8 @@ function watchTls(options: ServeOptions, server: RunningServer, log: Logger): { 
   return watchCertificate({ certFile: tlsCert, keyFile: tlsKey }, (pair) => server.setTls(pair), log);
 }
 
-async function reportChecker(runtime: Runtime, log: Logger): Promise<void> {
-  const { checker } = runtime;
-  const version =
-    'probeVersion' in checker
-      ? await (checker as { probeVersion(): Promise<string | undefined> }).probeVersion()
-      : undefined;
-  log.info({ version: version ?? 'unknown' }, 'checker');
+async function checkerVersion({ checker }: Runtime): Promise<string | undefined> {
+  return 'probeVersion' in checker ? (checker as HaproxyChecker).probeVersion() : undefined;
 }
 
 function logReview(log: Logger, record: ReviewRecord): void {

@@ -16,6 +16,8 @@ import { ThreadLost } from '../render/render-thread.js';
 import { type BlamedObject, blameByHalving, blameByLine } from './blame.js';
 import { ColdWatch } from './cold-watch.js';
 import type { Publisher } from './publish-directory.js';
+import type { Reloader } from './reload.js';
+import { ReloadLoop } from './reload-loop.js';
 import { Trigger } from './trigger.js';
 
 type Rendered = ReconcileReply & { readonly kind: 'rendered' };
@@ -33,6 +35,8 @@ export interface CoordinatorOptions {
   readonly settings: RenderSettings;
   /** Where accepted outputs go; undefined for offline commands. */
   readonly publisher: Publisher | undefined;
+  /** Told after each publication; undefined where HAProxy is no business of ours. */
+  readonly reloader?: Reloader | undefined;
   /** Objects that an earlier process had put aside, as the render thread was told at its start. */
   readonly restored?: readonly ObjectRef[];
   readonly saveQuarantine: (stored: StoredQuarantine) => void;
@@ -53,6 +57,7 @@ const RETRY_MS = { first: 1_000, most: 30_000 } as const;
 export class Coordinator {
   readonly #trigger: Trigger;
   readonly #coldWatch: ColdWatch;
+  readonly #reloads: ReloadLoop | undefined;
   #revision = 0;
   #retryMs: number = RETRY_MS.first;
   #retry: NodeJS.Timeout | undefined;
@@ -69,15 +74,17 @@ export class Coordinator {
     this.#restored = options.restored ?? [];
     this.#trigger = new Trigger(() => this.cycle(), options.settings.debounceMs);
     this.#coldWatch = new ColdWatch(options.host, options.settings.timeoutMs, options.log);
+    const { reloader, log } = options;
+    this.#reloads = reloader === undefined ? undefined : new ReloadLoop(reloader, log, this.#closing.signal);
   }
 
   get quarantined(): readonly QuarantineEntry[] {
     return this.#quarantined;
   }
 
-  /** Why the newest state is not published, or undefined when it is. */
+  /** Why the newest state is not published, or not in use, or undefined when it is. */
   get problem(): string | undefined {
-    return this.#lastProblem;
+    return this.#lastProblem ?? this.#reloads?.problem;
   }
 
   /** Number of change batches taken in so far. */
@@ -323,7 +330,7 @@ export class Coordinator {
     );
     onAccepted?.(revision);
     await this.#retryRestored();
-    if (this.problem !== undefined) return 'failed';
+    if (this.#lastProblem !== undefined) return 'failed';
     this.#retryMs = RETRY_MS.first;
     return published === undefined ? 'unchanged' : 'published';
   }
@@ -335,6 +342,8 @@ export class Coordinator {
     try {
       const { path } = await publisher.publish(files, `${Date.now()}-${rendered.digest.slice(0, 12)}`);
       this.#isPublished = true;
+      // Part of the occurrence: the next one is not published before HAProxy has had its chance to take this one.
+      await this.#reloads?.reload();
       return path;
     } catch (error) {
       this.#isPublished = false;
