@@ -23,6 +23,8 @@ export interface RuntimeOptions {
   readonly log: Logger;
   /** Replaces the real checker; for benchmarks. */
   readonly checker?: Checker;
+  /** True where the coordinator publishes only in terms of leadership that it is given. */
+  readonly isElected?: boolean;
   readonly onReview?: (record: ReviewRecord) => void;
   readonly onReconcile?: (report: ReconcileReport) => void;
 }
@@ -67,6 +69,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     settings: config.render,
     publisher: output === undefined ? undefined : createPublisher({ directory: output }),
     restored: state.read()?.entries.filter(mayBeRetried) ?? [],
+    isElected: options.isElected === true,
     saveQuarantine: state.write,
     log,
     onAccepted: (revision) => admission.ledger.accepted(revision),
@@ -96,18 +99,18 @@ async function closeAll(coordinator: Coordinator, host: RenderHost, checker: Che
 function quarantineState(
   output: string | undefined,
   log: Logger,
-): { read: () => StoredQuarantine | undefined; write: (stored: StoredQuarantine) => void } {
-  if (output === undefined) {
-    // For the thread that succeeds a lost one.
-    let last: StoredQuarantine | undefined;
-    return { read: () => last, write: (stored) => void (last = stored) };
-  }
+): { read: () => StoredQuarantine | undefined; write: (stored: StoredQuarantine, isLeader: boolean) => void } {
+  // For the thread that succeeds a lost one; a follower leaves the file to the leader, whose output it may stand beside.
+  let last: StoredQuarantine | undefined;
+  if (output === undefined) return { read: () => last, write: (stored) => void (last = stored) };
   mkdirSync(output, { recursive: true });
   const file = join(output, 'quarantine.json');
   let saved = '';
   return {
-    read: () => readState(file, log) as StoredQuarantine | undefined,
-    write: (stored) => {
+    read: () => last ?? (readState(file, log) as StoredQuarantine | undefined),
+    write: (stored, isLeader) => {
+      last = stored;
+      if (!isLeader) return;
       const text = JSON.stringify(stored);
       if (text === saved) return;
       if (writeState(file, stored, log)) saved = text;
