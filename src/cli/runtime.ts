@@ -28,6 +28,8 @@ export interface RuntimeOptions {
   readonly log: Logger;
   /** Replaces the real checker; for benchmarks. */
   readonly checker?: Checker;
+  /** True where the coordinator publishes only in terms of leadership that it is given. */
+  readonly isElected?: boolean;
   readonly onReview?: (record: ReviewRecord) => void;
   readonly onReconcile?: (report: ReconcileReport) => void;
 }
@@ -73,6 +75,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     publisher: output === undefined ? undefined : publisherTo(output, options.publishTo ?? []),
     reloader: options.reloader,
     restored: state.read()?.entries.filter(mayBeRetried) ?? [],
+    isElected: options.isElected === true,
     saveQuarantine: state.write,
     log,
     onAccepted: (revision) => admission.ledger.accepted(revision),
@@ -86,9 +89,9 @@ function publisherTo(output: string, further: readonly Pick<Publisher, 'publish'
   const directory = createPublisher({ directory: output });
   return {
     current: () => directory.current(),
-    publish: async (files, occurrence) => {
-      const published = await directory.publish(files, occurrence);
-      for (const place of further) await place.publish(files, occurrence);
+    publish: async (files, occurrence, signal) => {
+      const published = await directory.publish(files, occurrence, signal);
+      for (const place of further) await place.publish(files, occurrence, signal);
       return published;
     },
   };
@@ -115,18 +118,18 @@ async function closeAll(coordinator: Coordinator, host: RenderHost, checker: Che
 function quarantineState(
   output: string | undefined,
   log: Logger,
-): { read: () => StoredQuarantine | undefined; write: (stored: StoredQuarantine) => void } {
-  if (output === undefined) {
-    // For the thread that succeeds a lost one.
-    let last: StoredQuarantine | undefined;
-    return { read: () => last, write: (stored) => void (last = stored) };
-  }
+): { read: () => StoredQuarantine | undefined; write: (stored: StoredQuarantine, isLeader: boolean) => void } {
+  // For the thread that succeeds a lost one; a follower leaves the file to the leader, whose output it may stand beside.
+  let last: StoredQuarantine | undefined;
+  if (output === undefined) return { read: () => last, write: (stored) => void (last = stored) };
   mkdirSync(output, { recursive: true });
   const file = join(output, 'quarantine.json');
   let saved = '';
   return {
-    read: () => readState(file, log) as StoredQuarantine | undefined,
-    write: (stored) => {
+    read: () => last ?? (readState(file, log) as StoredQuarantine | undefined),
+    write: (stored, isLeader) => {
+      last = stored;
+      if (!isLeader) return;
       const text = JSON.stringify(stored);
       if (text === saved) return;
       if (writeState(file, stored, log)) saved = text;

@@ -36,14 +36,22 @@ interface IndexSecret {
 export class SecretPublisher {
   constructor(private readonly options: SecretPublisherOptions) {}
 
-  /** Rejects when the index was not written; then followers keep what they have. */
-  async publish(files: readonly OccurrenceFile[], occurrence: string): Promise<{ readonly path: string }> {
+  /**
+   * Rejects when the index was not written; then followers keep what they have. So it does when the signal (the leader's
+   * term) has aborted before.
+   */
+  async publish(
+    files: readonly OccurrenceFile[],
+    occurrence: string,
+    signal?: AbortSignal,
+  ): Promise<{ readonly path: string }> {
     const { namespace, secret } = this.options;
     const path = `secret ${namespace}/${secret}`;
     try {
       const { index, parts } = await packOccurrence(files, occurrence);
       for (const [at, part] of parts.entries()) await this.#writePart(index, at, part);
-      const before = await this.#writeIndex(index);
+      signal?.throwIfAborted();
+      const before = await this.#writeIndex(index, signal);
       await this.#removeOthers([index, ...(before === undefined ? [] : [before])]);
       return { path };
     } catch (error) {
@@ -69,13 +77,14 @@ export class SecretPublisher {
    * Returns the index that was in force. The revision is compared: of two leaders whose terms follow one another, the
    * earlier one's late write is refused.
    */
-  async #writeIndex(index: OccurrenceIndex): Promise<OccurrenceIndex | undefined> {
+  async #writeIndex(index: OccurrenceIndex, signal: AbortSignal | undefined): Promise<OccurrenceIndex | undefined> {
     const { client, secret } = this.options;
     const held = await this.#held();
     const data = { 'index.json': Buffer.from(indexText(index)).toString('base64') };
     const body = { ...this.#secret({ name: secret, ...versionOf(held) }), data };
-    if (held === undefined) await client.json({ method: 'POST', path: this.#path(), body });
-    else await client.json({ method: 'PUT', path: this.#path(secret), body });
+    const until = signal === undefined ? {} : { signal };
+    if (held === undefined) await client.json({ method: 'POST', path: this.#path(), body, ...until });
+    else await client.json({ method: 'PUT', path: this.#path(secret), body, ...until });
     return held === undefined ? undefined : indexOf(held);
   }
 

@@ -16,15 +16,18 @@ import { ThreadLost } from '../render/render-thread.js';
 import { type BlamedObject, blameByHalving, blameByLine } from './blame.js';
 import { ColdWatch } from './cold-watch.js';
 import type { Publisher } from './publish-directory.js';
+import { QuarantineReport } from './quarantine-report.js';
 import type { Reloader } from './reload.js';
 import { ReloadLoop } from './reload-loop.js';
+import { type Role, Roles } from './role.js';
 import { Trigger } from './trigger.js';
 
 type Rendered = ReconcileReply & { readonly kind: 'rendered' };
 
 export interface ReconcileReport {
   readonly kind: 'cold' | 'warm';
-  readonly result: 'published' | 'unchanged' | 'refused' | 'unchecked' | 'failed';
+  /** `accepted`: by a follower, which publishes nothing. `cancelled`: with the leadership term. */
+  readonly result: 'published' | 'unchanged' | 'accepted' | 'refused' | 'unchecked' | 'failed' | 'cancelled';
   readonly seconds: number;
 }
 
@@ -39,7 +42,10 @@ export interface CoordinatorOptions {
   readonly reloader?: Reloader | undefined;
   /** Objects that an earlier process had put aside, as the render thread was told at its start. */
   readonly restored?: readonly ObjectRef[];
-  readonly saveQuarantine: (stored: StoredQuarantine) => void;
+  /** True where it publishes in `lead`'s terms only; by default it always does. */
+  readonly isElected?: boolean;
+  /** `isLeader`: for whoever comes after this process too. */
+  readonly saveQuarantine: (stored: StoredQuarantine, isLeader: boolean) => void;
   readonly log: Logger;
   readonly onReport?: (report: ReconcileReport) => void;
   /** Store revision (number of change batches taken in) that the accepted root has seen. */
@@ -53,6 +59,7 @@ const RETRY_MS = { first: 1_000, most: 30_000 } as const;
 /**
  * The reconcile loop: render, check, accept, publish (DESIGN 9). One cycle at a time; triggers that arrive meanwhile make
  * one more. What the checker refuses is never published; objects that break it are quarantined and the rest goes on.
+ * A follower (decision 0023's Warmer) does the same and tells nobody, so that its graph is warm when it is to lead.
  */
 export class Coordinator {
   readonly #trigger: Trigger;
@@ -61,7 +68,6 @@ export class Coordinator {
   #revision = 0;
   #retryMs: number = RETRY_MS.first;
   #retry: NodeJS.Timeout | undefined;
-  #quarantined: readonly QuarantineEntry[] = [];
   #lastProblem: string | undefined;
   /** Whether the accepted root's outputs stand in the output directory. */
   #isPublished = false;
@@ -69,17 +75,29 @@ export class Coordinator {
   #started = false;
   #restored: readonly ObjectRef[];
   readonly #closing = new AbortController();
+  readonly #roles: Roles;
+  readonly #quarantine: QuarantineReport;
+  /** The role that the running cycle began in: a follower's cycle stays one when its replica is to lead. */
+  #acting: Role;
 
   constructor(private readonly options: CoordinatorOptions) {
     this.#restored = options.restored ?? [];
+    this.#quarantine = new QuarantineReport(options.log);
+    this.#roles = new Roles(options.isElected === true, this.#closing.signal, () => this.#changeRole());
+    this.#acting = this.#roles.current;
     this.#trigger = new Trigger(() => this.cycle(), options.settings.debounceMs);
     this.#coldWatch = new ColdWatch(options.host, options.settings.timeoutMs, options.log);
     const { reloader, log } = options;
     this.#reloads = reloader === undefined ? undefined : new ReloadLoop(reloader, log, this.#closing.signal);
   }
 
+  /** The role that the running cycle works in is over: whatever it still does must not be seen. */
+  get #isCut(): boolean {
+    return this.#acting.signal.aborted;
+  }
+
   get quarantined(): readonly QuarantineEntry[] {
-    return this.#quarantined;
+    return this.#quarantine.entries;
   }
 
   /** Why the newest state is not published, or not in use, or undefined when it is. */
@@ -125,7 +143,7 @@ export class Coordinator {
    */
   threadLost(instance: string): void {
     const [, component, alias, title = ''] = /^(\S+) of (\S+) (.*)$/.exec(instance) ?? [];
-    if (this.#rendering && alias !== undefined) {
+    if (this.#rendering && alias !== undefined && !this.#isCut) {
       const [name = '', namespace = ''] = title.split('/').reverse();
       const reason = `its instance of ${component} was running when the render thread died`;
       void this.options.host
@@ -139,6 +157,20 @@ export class Coordinator {
   start(): void {
     this.#started = true;
     this.#trigger.fire(true);
+  }
+
+  /**
+   * Cycles publish until the term aborts, beginning with one now. What of the term is under way then is cancelled, nothing
+   * of it is published any more, and the next cycle is a follower's own (decisions 0023 and 0029).
+   */
+  lead(term: AbortSignal): void {
+    this.#roles.lead(term);
+  }
+
+  #changeRole(): void {
+    // While another led, it has published.
+    this.#isPublished = false;
+    if (this.#started) this.#trigger.fire(true);
   }
 
   /** Runs what was asked for and resolves when it is done. */
@@ -157,11 +189,13 @@ export class Coordinator {
   /** One whole cycle; never rejects. */
   async cycle(): Promise<void> {
     this.#started = true;
+    this.#acting = this.#roles.current;
     clearTimeout(this.#retry);
     const started = performance.now();
     try {
       const report = await this.#cycle();
-      this.options.onReport?.({ ...report, seconds: (performance.now() - started) / 1000 });
+      const result = this.#isCut && report.result !== 'published' ? 'cancelled' : report.result;
+      this.options.onReport?.({ ...report, result, seconds: (performance.now() - started) / 1000 });
     } catch (error) {
       if (error instanceof ThreadLost) this.#trigger.fire();
       else this.#fail(internalError(error));
@@ -188,7 +222,7 @@ export class Coordinator {
     this.#coldWatch.begin();
     this.#rendering = true;
     try {
-      return await this.options.host.request('reconcile', { timeoutMs: this.options.settings.timeoutMs });
+      return await this.options.host.reconcile(this.options.settings.timeoutMs, this.#acting.signal);
     } finally {
       this.#rendering = false;
       this.#coldWatch.end();
@@ -223,7 +257,7 @@ export class Coordinator {
     const known = verdicts.get(key);
     if (known !== undefined) return known;
     const files = (): Promise<readonly CheckFile[]> => host.request('files', { render: rendered.render });
-    const outcome = await checker.check({ files, lane: 'reconcile', signal: this.#closing.signal });
+    const outcome = await checker.check({ files, lane: 'reconcile', signal: this.#acting.signal });
     verdicts.put(key, outcome);
     return outcome;
   }
@@ -260,6 +294,8 @@ export class Coordinator {
       await host.request('unquarantine', { objects: refs });
       return passed;
     });
+    // What was cancelled has failed nobody: the next cycle looks again.
+    if (this.#isCut) return 'failed';
     if (guilty.length === 0)
       return this.#refused(`the checker refuses the configuration, and no object is to blame: ${said}`);
     const clean = await this.#without(asBlamed(guilty));
@@ -292,25 +328,27 @@ export class Coordinator {
   }
 
   #repeatLater(): void {
+    if (this.#isCut) return;
     this.#retry = setTimeout(() => this.#trigger.fire(true), this.#retryMs);
     this.#retryMs = Math.min(this.#retryMs * 2, RETRY_MS.most);
   }
 
   #fail(problem: string): void {
-    if (this.#closing.signal.aborted) return;
+    if (this.#isCut) return;
     this.#lastProblem = problem;
     this.options.log.error({ problem, revision: this.#revision }, 'reconcile failed');
   }
 
   // --- Accept and publish
 
-  async #accept(rendered: Rendered, revision: number): Promise<'published' | 'unchanged' | 'failed'> {
+  async #accept(rendered: Rendered, revision: number): Promise<'published' | 'unchanged' | 'accepted' | 'failed'> {
     const { host, log, onAccepted, saveQuarantine } = this.options;
     const stored = await host.accept(rendered.render);
+    const isLeader = this.#acting.leads && !this.#isCut;
     this.#lastProblem = undefined;
-    this.#reportQuarantine(rendered.quarantined);
-    saveQuarantine(stored);
-    for (const { alias, namespace, name, type, reason, message } of rendered.events) {
+    this.#quarantine.tell(rendered.quarantined);
+    saveQuarantine(stored, isLeader);
+    for (const { alias, namespace, name, type, reason, message } of isLeader ? rendered.events : []) {
       log.info({ object: objectLabel(alias, namespace, name), type, reason, message }, 'event');
     }
     const published = rendered.unchanged && this.#isPublished ? undefined : await this.#publish(rendered);
@@ -324,7 +362,8 @@ export class Coordinator {
         instances,
         renderMs: round(renderMs),
         path: published,
-        quarantined: this.#quarantined.length,
+        quarantined: this.quarantined.length,
+        ...(this.#acting.leads ? {} : { role: 'follower' }),
       },
       published === undefined ? 'reconciled' : 'published',
     );
@@ -332,46 +371,29 @@ export class Coordinator {
     await this.#retryRestored();
     if (this.#lastProblem !== undefined) return 'failed';
     this.#retryMs = RETRY_MS.first;
-    return published === undefined ? 'unchanged' : 'published';
+    if (published !== undefined) return 'published';
+    return this.#acting.leads || rendered.unchanged ? 'unchanged' : 'accepted';
   }
 
   async #publish(rendered: Rendered): Promise<string | undefined> {
     const { host, publisher } = this.options;
     if (publisher === undefined) return undefined;
+    if (!this.#acting.leads || this.#isCut) return undefined;
+    this.#isPublished = false;
     const files = await host.request('files', { render: rendered.render });
     try {
-      const { path } = await publisher.publish(files, `${Date.now()}-${rendered.digest.slice(0, 12)}`);
-      this.#isPublished = true;
+      const occurrence = `${Date.now()}-${rendered.digest.slice(0, 12)}`;
+      const { path } = await publisher.publish(files, occurrence, this.#acting.signal);
+      this.#isPublished = !this.#isCut;
       // Part of the occurrence: the next one is not published before HAProxy has had its chance to take this one.
       await this.#reloads?.reload();
       return path;
     } catch (error) {
-      this.#isPublished = false;
       const cause = error instanceof Error ? error.message : String(error);
       this.#fail(`the output could not be published, it is tried again in ${this.#retryMs} ms: ${cause}`);
       this.#repeatLater();
       return undefined;
     }
-  }
-
-  /** Says once what came into quarantine and what left it. */
-  #reportQuarantine(now: readonly QuarantineEntry[]): void {
-    const before = new Set(this.#quarantined.map(entryKey));
-    const after = new Set(now.map(entryKey));
-    for (const entry of now.filter((candidate) => !before.has(entryKey(candidate)))) {
-      const effect = entry.servedOld ? 'its last accepted revision is served' : 'it is not served';
-      this.options.log.warn(
-        { object: objectLabel(entry.alias, entry.namespace, entry.name), reason: entry.reason, effect },
-        'object quarantined',
-      );
-    }
-    for (const entry of this.#quarantined.filter((candidate) => !after.has(entryKey(candidate)))) {
-      this.options.log.info(
-        { object: objectLabel(entry.alias, entry.namespace, entry.name) },
-        'object left quarantine',
-      );
-    }
-    this.#quarantined = now;
   }
 }
 
@@ -379,10 +401,6 @@ export class Coordinator {
 function internalError(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return `an error of rendergate itself: ${message.split('\n')[0] ?? ''}`;
-}
-
-function entryKey(entry: QuarantineEntry): string {
-  return `${objectLabel(entry.alias, entry.namespace, entry.name)} ${entry.reason}`;
 }
 
 function round(ms: number): number {

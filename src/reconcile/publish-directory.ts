@@ -19,9 +19,13 @@ export interface PublisherOptions {
 export interface Publisher {
   /**
    * Makes the files the current release, all at once. Calls are done one after the other. Rejects with PublishError, and
-   * then `current` is what it was.
+   * then `current` is what it was; so it does when the signal has aborted before the release could take effect.
    */
-  publish(files: readonly PublishedFile[], occurrence: string): Promise<{ readonly path: string }>;
+  publish(
+    files: readonly PublishedFile[],
+    occurrence: string,
+    signal?: AbortSignal,
+  ): Promise<{ readonly path: string }>;
   /** Path of the release that `current` stands for; undefined before the first. */
   current(): Promise<string | undefined>;
 }
@@ -66,8 +70,12 @@ class DirectoryPublisher implements Publisher {
     this.#log = log;
   }
 
-  publish(files: readonly PublishedFile[], occurrence: string): Promise<{ readonly path: string }> {
-    const result = this.#queue.then(() => this.#publishReporting(files, occurrence));
+  publish(
+    files: readonly PublishedFile[],
+    occurrence: string,
+    signal?: AbortSignal,
+  ): Promise<{ readonly path: string }> {
+    const result = this.#queue.then(() => this.#publishReporting(files, occurrence, signal));
     this.#queue = result.catch(() => undefined);
     return result;
   }
@@ -81,22 +89,30 @@ class DirectoryPublisher implements Publisher {
     }
   }
 
-  async #publishReporting(files: readonly PublishedFile[], occurrence: string): Promise<{ readonly path: string }> {
+  async #publishReporting(
+    files: readonly PublishedFile[],
+    occurrence: string,
+    signal: AbortSignal | undefined,
+  ): Promise<{ readonly path: string }> {
     const fault = faultOfOccurrence(occurrence) ?? faultOfNames(files);
     if (fault !== undefined) throw this.#error(occurrence, fault);
     try {
-      return { path: await this.#publish(files, occurrence) };
+      return { path: await this.#publish(files, occurrence, signal) };
     } catch (error) {
       throw this.#error(occurrence, explain(error), error);
     }
   }
 
-  async #publish(files: readonly PublishedFile[], occurrence: string): Promise<string> {
+  async #publish(
+    files: readonly PublishedFile[],
+    occurrence: string,
+    signal: AbortSignal | undefined,
+  ): Promise<string> {
     const order = (this.#order ??= await this.#prepare());
     const name = await this.#freeName(occurrence);
     const path = join(this.#releases, name);
     const written = await this.#write(path, files);
-    await orRemove(path, () => this.#switchTo(name));
+    await orRemove(path, () => this.#switchTo(name, signal));
     this.#written = written;
     this.#order = await this.#tidy([...order, name]);
     return path;
@@ -122,11 +138,12 @@ class DirectoryPublisher implements Publisher {
   }
 
   /** The one moment at which the new release takes effect. */
-  async #switchTo(name: string): Promise<void> {
+  async #switchTo(name: string, signal: AbortSignal | undefined): Promise<void> {
     if (this.#durable) await syncDirectory(this.#releases);
     const next = join(this.#directory, NEXT_LINK);
     await rm(next, { force: true });
     await symlink(join('releases', name), next);
+    if (signal?.aborted === true) throw new Withdrawn();
     await rename(next, join(this.#directory, 'current'));
   }
 
@@ -187,6 +204,11 @@ class DirectoryPublisher implements Publisher {
 
 class ForeignEntry extends Error {}
 
+/** Whoever had it published may not publish any more. */
+class Withdrawn extends Error {
+  override readonly message = 'it was withdrawn';
+}
+
 function isLeftOver(name: string): boolean {
   return name.startsWith(STAGED) || name.startsWith(REMOVED);
 }
@@ -223,7 +245,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 function explain(error: unknown): string {
-  if (error instanceof ForeignEntry) return error.message;
+  if (error instanceof ForeignEntry || error instanceof Withdrawn) return error.message;
   const code = systemErrorCode(error);
   const reason = REASONS.get(code);
   return reason === undefined ? code : `${reason} (${code})`;

@@ -17,7 +17,9 @@ export interface RenderProgress {
 export const RENDER_STAGES = ['idle', 'loading', 'instances', 'outputs', 'holding'] as const;
 export type RenderStage = (typeof RENDER_STAGES)[number];
 
-const WORDS = { stage: 0, done: 1, known: 2, heap: 3, cancel: 4, keyLength: 5 } as const;
+const WORDS = { stage: 0, done: 1, known: 2, heap: 3, cancel: 4, keyLength: 5, render: 6 } as const;
+/** No reconcile render is running: reviews are not cancelled so. */
+const NO_RENDER = 0;
 const KEY_OFFSET = 64;
 /** Component (63) + alias (63) + namespace (63) + name (253), and some more. */
 const KEY_BYTES = 512;
@@ -60,17 +62,26 @@ export class ProgressBuffer {
     Atomics.store(this.#words, WORDS.keyLength, this.#key.write(key, 'utf8'));
   }
 
-  /** Asks the running render to end between two instances. */
-  cancel(): void {
-    Atomics.store(this.#words, WORDS.cancel, 1);
+  /** A reconcile render begins; its number tells it from the others that could be cancelled. */
+  begin(render = Atomics.load(this.#words, WORDS.cancel) + 1): void {
+    Atomics.store(this.#words, WORDS.render, render);
   }
 
-  clearCancel(): void {
-    Atomics.store(this.#words, WORDS.cancel, 0);
+  end(): void {
+    Atomics.store(this.#words, WORDS.render, NO_RENDER);
+  }
+
+  /**
+   * Asks this reconcile render, by default the running one, to end between two instances. It need not have begun; other
+   * renders are never concerned, so a word that comes too late does no harm.
+   */
+  cancel(render = Atomics.load(this.#words, WORDS.render)): void {
+    Atomics.store(this.#words, WORDS.cancel, render);
   }
 
   get cancelled(): boolean {
-    return Atomics.load(this.#words, WORDS.cancel) === 1;
+    const render = Atomics.load(this.#words, WORDS.render);
+    return render !== NO_RENDER && render === Atomics.load(this.#words, WORDS.cancel);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { RenderConfig } from '../config/render-config.js';
 import type { RenderProgress } from './progress.js';
-import type { NewsName, ObjectChange, RequestName, StoredQuarantine, ThreadApi } from './protocol.js';
+import type { NewsName, ObjectChange, ReconcileReply, RequestName, StoredQuarantine, ThreadApi } from './protocol.js';
 import { RenderThread } from './render-thread.js';
 
 export interface RenderHostOptions {
@@ -11,6 +11,9 @@ export interface RenderHostOptions {
   /** A thread was lost; its successor is cold and fed again already. */
   readonly onRestart?: (reason: string, instance: string) => void;
 }
+
+/** A render that can be cancelled stops at its next instance, long before that. More than a shutdown waits for it. */
+const CANCEL_MS = 3_000;
 
 /**
  * Owns the render thread and replaces it when it dies, and keeps the **cold gate** (decision 0029): until a render has been
@@ -57,6 +60,34 @@ export class RenderHost {
   tell<Name extends NewsName>(name: Name, body: ThreadApi[Name][0]): void {
     if (this.#feeding === undefined) this.#thread.tell(name, body);
     else void this.#feeding.then(() => this.#thread.tell(name, body));
+  }
+
+  /**
+   * One reconcile render, which ends early when the signal aborts (decision 0029, 1): at its next instance. A cold one has
+   * no time-out, so if no next instance comes, its thread is ended and a new one takes its place. Throws ThreadLost.
+   */
+  async reconcile(timeoutMs: number, signal: AbortSignal): Promise<ReconcileReply> {
+    await this.#feeding;
+    if (signal.aborted) return { kind: 'stopped', why: 'cancelled', message: 'the render was cancelled' };
+    const thread = this.#thread;
+    let ending: NodeJS.Timeout | undefined;
+    const cancel = (): void => {
+      thread.cancel();
+      ending = setTimeout(() => this.#rooted || this.#end(thread), CANCEL_MS);
+    };
+    signal.addEventListener('abort', cancel);
+    try {
+      return await this.request('reconcile', { timeoutMs });
+    } finally {
+      clearTimeout(ending);
+      signal.removeEventListener('abort', cancel);
+    }
+  }
+
+  #end(thread: RenderThread): void {
+    void thread.terminate().then(() => {
+      if (thread === this.#thread) this.#replace('it did not end a render that was cancelled');
+    });
   }
 
   cancel(): void {

@@ -31,6 +31,8 @@ export class RenderThread {
   readonly #waiting = new Map<number, Waiting>();
   readonly #exited: Promise<void>;
   #next = 0;
+  /** The newest reconcile request; it may have been answered. */
+  #reconcile: number | undefined;
   #lost: ThreadLost | undefined;
 
   constructor(
@@ -65,6 +67,7 @@ export class RenderThread {
   request<Name extends RequestName>(name: Name, body: ThreadApi[Name][0]): Promise<ThreadApi[Name][1]> {
     if (this.#lost !== undefined) return Promise.reject(this.#lost);
     const id = ++this.#next;
+    if (name === 'reconcile') this.#reconcile = id;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve: resolve as (body: unknown) => void, reject });
       this.#worker.postMessage(JSON.stringify({ id, name, body }));
@@ -83,9 +86,9 @@ export class RenderThread {
     });
   }
 
-  /** Asks the running render to stop between two instances. */
+  /** Asks the reconcile render that was requested last to stop between two instances, whether or not it has begun. */
   cancel(): void {
-    this.#progress.cancel();
+    this.#progress.cancel(this.#reconcile);
   }
 
   /** Ends the thread, whatever it is doing; its stores are lost. */

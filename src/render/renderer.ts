@@ -93,11 +93,12 @@ export class Renderer {
 
   /**
    * Brings the graph to the stores' newest state, quarantining objects that throw, and commits it. Without a time-out it
-   * runs to completion (decision 0029); with one, a render that is too slow leaves nothing behind.
+   * runs to completion (decision 0029); with one, a render that is too slow leaves nothing behind. `number` is what it is
+   * cancelled by.
    */
-  reconcile(timeoutMs: number | undefined): ReconcileReply {
+  reconcile(timeoutMs: number | undefined, number?: number): ReconcileReply {
     const started = performance.now();
-    this.context.progress.clearCancel();
+    this.context.progress.begin(number);
     const cursors = this.stores.cursors();
     const { session, cold, follows } = this.#openSession();
     try {
@@ -110,6 +111,7 @@ export class Renderer {
       if (error instanceof TimedOut) return this.#timedOut(session, timeoutMs);
       throw error;
     } finally {
+      this.context.progress.end();
       this.context.progress.stage('idle');
     }
   }

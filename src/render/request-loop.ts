@@ -5,7 +5,9 @@ import type { Renderer } from './renderer.js';
 import type { Reviewer } from './reviewer.js';
 import { runBounded, TimedOut } from './run-bounded.js';
 
-export type Handlers = { readonly [Name in RequestName]: (body: ThreadApi[Name][0]) => ThreadApi[Name][1] };
+export type Handlers = {
+  readonly [Name in RequestName]: (body: ThreadApi[Name][0], id: number | undefined) => ThreadApi[Name][1];
+};
 
 /** Requests that are answered while the thread lingers: reviews, and what comes with each of them. */
 const LINGERED: ReadonlySet<RequestName> = new Set(['review', 'remember', 'forget', 'release']);
@@ -57,9 +59,9 @@ export class RequestLoop {
     this.#current = undefined;
   }
 
-  #replyTo({ name, body }: RequestMessage): { readonly body: unknown } | { readonly error: string } {
+  #replyTo({ id, name, body }: RequestMessage): { readonly body: unknown } | { readonly error: string } {
     try {
-      return { body: (this.handlers[name] as (body: unknown) => unknown)(body) };
+      return { body: (this.handlers[name] as (body: unknown, id: number | undefined) => unknown)(body, id) };
     } catch (error) {
       return { error: error instanceof Error ? `${error.message}\n${error.stack ?? ''}` : String(error) };
     }

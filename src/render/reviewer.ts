@@ -119,7 +119,6 @@ export class Reviewer {
     const left = Math.min(body.timeoutMs, expiresIn);
     if (left <= 0) return { kind: 'late' };
     const { progress } = this.renderer.context;
-    progress.clearCancel();
     const review = new OpenReview(body, performance.now());
     this.#open = review;
     try {

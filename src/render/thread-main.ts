@@ -26,7 +26,7 @@ function createHandlers(renderer: Renderer, reviewer: Reviewer): Handlers {
       if (relist !== undefined) return { refused: stores.relist(relist, changes) };
       return { refused: replace === undefined ? stores.apply(changes) : stores.replace(replace, changes) };
     },
-    reconcile: ({ timeoutMs }) => renderer.reconcile(timeoutMs),
+    reconcile: ({ timeoutMs }, id) => renderer.reconcile(timeoutMs, id),
     review: (body) => reviewer.review(body),
     combine: (body) => reviewer.combine(body),
     files: ({ render }) => renderer.files(render),

@@ -15,6 +15,8 @@ export interface WorldOptions {
   readonly checker?: Checker;
   /** Output directory; nothing is published without one. */
   readonly output?: string;
+  /** Publishes only in the terms that its coordinator is given. */
+  readonly isElected?: boolean;
 }
 
 export type WorldLine = Readonly<Record<string, unknown>> & { readonly msg: string; readonly level: number };
@@ -32,7 +34,7 @@ export interface World {
 
 /** Nothing is rendered yet: `runtime.coordinator.cycle()` makes the first render. */
 export function openWorld(options: WorldOptions): World {
-  const { config, objects = [], checker = new ScriptedChecker(), output } = options;
+  const { config, objects = [], checker = new ScriptedChecker(), output, isElected = false } = options;
   const cluster = new EmbeddedCluster('.', acceptsOf(config.watchedResources));
   cluster.apply(objects);
   const records: ReviewRecord[] = [];
@@ -43,6 +45,7 @@ export function openWorld(options: WorldOptions): World {
     cluster,
     output,
     checker,
+    isElected,
     log: pino({ base: null }, { write: (line: string) => void log.push(JSON.parse(line) as WorldLine) }),
     onReview: (record) => records.push(record),
     onReconcile: (report) => reports.push(report),
