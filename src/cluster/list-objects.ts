@@ -17,16 +17,33 @@ export interface Listed {
 /** client-go's page size. */
 const PAGE = '500';
 
-/** Path of a resource over all namespaces. */
-export function resourcePath({ apiVersion, resource }: WatchedResource): string {
-  return `${apiVersion.includes('/') ? '/apis' : '/api'}/${apiVersion}/${resource}`;
+/** The single object that is wanted of a resource; without `namespace` it is one of the cluster's own. */
+export interface SingleObject {
+  readonly name: string;
+  readonly namespace?: string;
+}
+
+/** Path of a resource, over all namespaces unless one is given. */
+export function resourcePath({ apiVersion, resource }: WatchedResource, namespace?: string): string {
+  const group = `${apiVersion.includes('/') ? '/apis' : '/api'}/${apiVersion}`;
+  return namespace === undefined ? `${group}/${resource}` : `${group}/namespaces/${namespace}/${resource}`;
+}
+
+/** With a selector by name, a role that names the object is enough for list and watch. */
+export function selectorQuery(only: SingleObject | undefined): Readonly<Record<string, string>> {
+  return only === undefined ? {} : { fieldSelector: `metadata.name=${only.name}` };
 }
 
 /** All objects of a resource, page by page. An optional one that the server does not know has none. Throws ApiError. */
-export async function listObjects(client: ApiClient, resource: WatchedResource, signal?: AbortSignal): Promise<Listed> {
+export async function listObjects(
+  client: ApiClient,
+  resource: WatchedResource,
+  signal?: AbortSignal,
+  only?: SingleObject,
+): Promise<Listed> {
   const changes: ObjectChange[] = [];
   for (let token = '', version = ''; ;) {
-    const page = await listPage(client, resource, token, signal);
+    const page = await listPage(client, resource, token, signal, only);
     for (const item of page.items ?? []) changes.push(changeOf(resource, item));
     version = page.metadata.resourceVersion ?? version;
     token = page.metadata.continue ?? '';
@@ -39,11 +56,12 @@ async function listPage(
   resource: WatchedResource,
   token: string,
   signal: AbortSignal | undefined,
+  only: SingleObject | undefined,
 ): Promise<ListPage> {
   try {
     return await client.json<ListPage>({
-      path: resourcePath(resource),
-      query: { limit: PAGE, ...(token === '' ? {} : { continue: token }) },
+      path: resourcePath(resource, only?.namespace),
+      query: { ...selectorQuery(only), limit: PAGE, ...(token === '' ? {} : { continue: token }) },
       ...(signal === undefined ? {} : { signal }),
     });
   } catch (error) {

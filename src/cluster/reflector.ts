@@ -5,7 +5,7 @@ import type { ObjectChange } from '../render/protocol.js';
 import type { ApiClient } from './api-client.js';
 import { ApiError, apiError } from './api-error.js';
 import { Backoff } from './backoff.js';
-import { listObjects, resourcePath } from './list-objects.js';
+import { listObjects, resourcePath, selectorQuery, type SingleObject } from './list-objects.js';
 import { linesOf } from './watch-lines.js';
 
 export interface ReflectorSink {
@@ -21,6 +21,10 @@ export interface ReflectorOptions {
   readonly log: Logger;
   /** A watch that has sent nothing for so long is opened anew; the API server sends bookmarks once a minute. */
   readonly silenceMs?: number;
+  /** Follows this one object only. */
+  readonly only?: SingleObject;
+  /** What its user can't do before the first list, for the log. */
+  readonly untilListed?: string;
 }
 
 interface WatchEvent {
@@ -96,8 +100,8 @@ export class Reflector {
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    const { client, resource, sink, log } = this.options;
-    const { changes, version } = await listObjects(client, resource, signal);
+    const { client, resource, sink, log, only } = this.options;
+    const { changes, version } = await listObjects(client, resource, signal, only);
     sink.listed(resource.alias, changes);
     this.#version = version;
     this.#listed = true;
@@ -107,12 +111,13 @@ export class Reflector {
   }
 
   async #watch(signal: AbortSignal): Promise<void> {
-    const { client, resource, silenceMs = SILENCE_MS } = this.options;
+    const { client, resource, silenceMs = SILENCE_MS, only } = this.options;
     const seconds = WATCH_SECONDS.least + Math.floor(Math.random() * WATCH_SECONDS.more);
     const stream = await client.stream(
       {
-        path: resourcePath(resource),
+        path: resourcePath(resource, only?.namespace),
         query: {
+          ...selectorQuery(only),
           watch: '1',
           allowWatchBookmarks: 'true',
           resourceVersion: this.#version ?? '',
@@ -204,7 +209,8 @@ export class Reflector {
   }
 
   #advice(error: unknown): { readonly effect: string; readonly fix?: string } {
-    const effect = this.#listed ? 'its last known objects are served' : 'nothing is rendered until it is listed';
+    const { untilListed = 'nothing is rendered until it is listed' } = this.options;
+    const effect = this.#listed ? 'its last known objects are served' : untilListed;
     if (!(error instanceof ApiError)) return { effect };
     const { apiVersion, resource } = this.options.resource;
     if (error.status === 403) return { effect, fix: `give the service account get, list and watch on ${resource}` };
