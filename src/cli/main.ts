@@ -83,6 +83,15 @@ function program(): Command {
     .option('--service <name>', 'Service of the replicas: a cold one is not Ready while a sibling validates', dnsLabel)
     .description('Serve the webhook over HTTPS and keep the output directory up to date.')
     .option('--output <dir>', 'where accepted configurations are published (DIR/current)', '.rendergate/output')
+    .option(
+      '--leader-elect',
+      'one of several replicas: only the one that holds the Lease "rendergate" publishes',
+      false,
+    )
+    .option(
+      '--tls-secret <name>',
+      'keep the certificate in this Secret, and its CA in the webhook registration (needs --service)',
+    )
     .option('--publish-secret <name>', 'publish to this Secret too, for `rendergate follow` beside each HAProxy')
     .option('--host <address>', 'address to listen on', '0.0.0.0')
     .option('--port <port>', 'HTTPS port; 0 takes a free one', port, 8443)

@@ -10,6 +10,7 @@ import { VersionWatch } from '../reconcile/version-watch.js';
 import { startServer, type RunningServer } from '../server/https-server.js';
 import { createMetrics, type Metrics } from '../server/metrics.js';
 import { installShutdown } from '../server/shutdown.js';
+import { type ClusterDuties, type DutyFlags, openDuties } from './cluster-duties.js';
 import { UsageError } from './failure.js';
 import { loadCheckedConfig } from './load.js';
 import { watchMemory } from './memory-watch.js';
@@ -20,7 +21,7 @@ import { ownNamespace } from './own-namespace.js';
 import { readyChecks } from './ready-checks.js';
 import { createRuntime, type Runtime, type RuntimeOptions } from './runtime.js';
 
-export interface ServeOptions extends ClusterOptions, SiblingFlags, ReloadFlags {
+export interface ServeOptions extends ClusterOptions, SiblingFlags, ReloadFlags, DutyFlags {
   readonly config: string;
   readonly output: string;
   readonly host: string;
@@ -30,8 +31,6 @@ export interface ServeOptions extends ClusterOptions, SiblingFlags, ReloadFlags 
   readonly tlsKey?: string;
   readonly propagation: number;
   readonly logLevel: string;
-  /** Own namespace in a cluster. */
-  readonly namespace?: string;
   /** Accepted configurations are published to this Secret too. */
   readonly publishSecret?: string;
 }
@@ -76,10 +75,11 @@ export async function startService(
   log: Logger,
   extra: ServiceExtra = {},
 ): Promise<Service> {
-  const tls = await certificateOf(options);
-  const metrics = createMetrics();
   const { cluster, from, client } = await openCluster(config, options);
-  const siblings = await openSiblings(options, client, () => tls.ca, log);
+  const duties = await openDuties(config, options, client, log);
+  const tls = await certificateOf(options, duties);
+  const metrics = createMetrics();
+  const siblings = await openSiblings(options, client, () => duties.certificate?.caBundle ?? tls.ca, log);
   // Before the thread starts: it is fed with what the first batch brought.
   const early: ((runtime: Runtime) => void)[] = [];
   let take = (deliver: (runtime: Runtime) => void): void => void early.push(deliver);
@@ -95,6 +95,7 @@ export async function startService(
     output: options.output,
     ...(await secretPublisher(options, client)),
     reloader: openReloader(options, log, (version) => void versions.compare(version)),
+    isElected: duties.isElected,
     log,
     onReview: (record) => {
       logReview(log, record);
@@ -106,6 +107,7 @@ export async function startService(
   });
   take = (deliver) => deliver(runtime);
   early.forEach(take);
+  duties.eachTerm((term) => runtime.coordinator.lead(term));
   void checkerVersion(runtime).then((version) => log.info({ version: version ?? 'unknown' }, 'checker'));
   const server = await startServer({
     host: options.host,
@@ -115,11 +117,14 @@ export async function startService(
     maxBodyBytes: config.admission.maxBodyBytes,
     review: (call) => runtime.admission.handle(call),
     live: [{ name: 'ping', check: () => ({ ok: true }) }],
-    ready: readyChecks({ ...runtime, cluster, siblings }),
+    ready: [...readyChecks({ ...runtime, cluster, siblings }), ...duties.checks],
     metrics,
     log,
     drainMs: DRAIN_MS,
   });
+  duties.onPair = (pair) => server.setTls(pair);
+  // One that came between.
+  if (duties.certificate?.pair !== undefined) server.setTls(duties.certificate.pair);
   void synced.then(() => runtime.coordinator.start());
   const watch = watchTls(options, server, log);
   const memory = watchMemory({ log });
@@ -165,12 +170,14 @@ async function secretPublisher(
 
 async function certificateOf(
   options: ServeOptions,
+  { certificate }: ClusterDuties,
 ): Promise<{ cert: string; key: string; ca?: string; caFile: string | undefined }> {
   const { tlsCert, tlsKey, certs } = options;
   if ((tlsCert === undefined) !== (tlsKey === undefined))
     throw new UsageError('--tls-cert and --tls-key go together: give both or neither');
   if (tlsCert !== undefined && tlsKey !== undefined)
     return { ...loadCertificate({ certFile: tlsCert, keyFile: tlsKey }), caFile: undefined };
+  if (certificate !== undefined) return { ...(await certificate.ready), caFile: undefined };
   const made = await developmentCertificate(certs, serverNames(options));
   return { ...made, caFile: join(certs, 'ca.crt') };
 }

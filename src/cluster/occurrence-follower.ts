@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { ObjectChange } from '../render/protocol.js';
 import type { ApiClient } from './api-client.js';
 import { Backoff } from './backoff.js';
+import { followObject } from './follow-object.js';
 import {
   type OccurrenceFile,
   type OccurrenceIndex,
@@ -10,7 +10,7 @@ import {
   partName,
   unpackOccurrence,
 } from './published-occurrence.js';
-import { Reflector } from './reflector.js';
+import type { Reflector } from './reflector.js';
 
 export interface OccurrenceFollowerOptions {
   readonly client: ApiClient;
@@ -19,6 +19,10 @@ export interface OccurrenceFollowerOptions {
   readonly log: Logger;
   /** Puts a whole occurrence into force; one at a time. After a rejection it is called again. */
   readonly take: (files: readonly OccurrenceFile[], index: OccurrenceIndex) => Promise<void>;
+}
+
+interface IndexSecret {
+  readonly data?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -39,18 +43,10 @@ export class OccurrenceFollower {
 
   constructor(private readonly options: OccurrenceFollowerOptions) {
     const { client, namespace, secret, log } = options;
-    const fieldSelector = `metadata.name=${secret}`;
-    this.#reflector = new Reflector({
-      client,
-      log,
-      resource: {
-        ...{ alias: 'published', apiVersion: 'v1', kind: 'Secret', resource: 'secrets', optional: false },
-        ...{ namespace, fieldSelector },
-      },
-      sink: {
-        listed: (_, changes) => this.#seen(changes.length === 0 ? [missing(namespace, secret)] : changes),
-        changed: (changes) => this.#seen(changes),
-      },
+    this.#reflector = followObject<IndexSecret>({
+      ...{ client, log, untilListed: 'there is no configuration yet' },
+      object: { apiVersion: 'v1', kind: 'Secret', resource: 'secrets', name: secret, namespace },
+      onObject: (object) => this.#seen(object),
     });
   }
 
@@ -74,12 +70,10 @@ export class OccurrenceFollower {
     await this.#work;
   }
 
-  #seen(changes: readonly ObjectChange[]): void {
-    const text = changes.at(-1)?.text;
-    if (text === undefined) return this.#failed('the index Secret is not there');
+  #seen(index: IndexSecret | undefined): void {
+    if (index === undefined) return this.#failed('the index Secret is not there');
     try {
-      const { data } = JSON.parse(text) as { readonly data?: Readonly<Record<string, string>> };
-      this.#wanted = parseIndex(decoded(data?.['index.json']).toString('utf8'));
+      this.#wanted = parseIndex(decoded(index.data?.['index.json']).toString('utf8'));
     } catch {
       return this.#failed('the index Secret holds no index of rendergate');
     }
@@ -131,10 +125,6 @@ export class OccurrenceFollower {
     const effect = this.#running === undefined ? 'there is no configuration yet' : 'the last occurrence stays in force';
     log.warn({ secret: `${namespace}/${secret}`, problem, effect }, 'occurrence not taken');
   }
-}
-
-function missing(namespace: string, name: string): ObjectChange {
-  return { alias: 'published', namespace, name, text: undefined };
 }
 
 function decoded(value: string | undefined): Buffer {

@@ -20,6 +20,8 @@ export interface ReflectorOptions {
   readonly log: Logger;
   /** A watch that has sent nothing for so long is opened anew; the API server sends bookmarks once a minute. */
   readonly silenceMs?: number;
+  /** What can't be done before the resource was listed, for the log. */
+  readonly untilListed?: string;
 }
 
 interface WatchEvent {
@@ -204,7 +206,8 @@ export class Reflector {
   }
 
   #advice(error: unknown): { readonly effect: string; readonly fix?: string } {
-    const effect = this.#listed ? 'its last known objects are served' : 'nothing is done until it is listed';
+    const { untilListed = 'nothing is rendered until it is listed' } = this.options;
+    const effect = this.#listed ? 'its last known objects are served' : untilListed;
     if (!(error instanceof ApiError)) return { effect };
     const { apiVersion, resource } = this.options.resource;
     if (error.status === 403) return { effect, fix: `give the service account get, list and watch on ${resource}` };

@@ -51,7 +51,7 @@ const CLUSTER_RULES: readonly Rule[] = [
     apiGroups: ['admissionregistration.k8s.io'],
     resources: ['validatingwebhookconfigurations'],
     resourceNames: [NAME],
-    verbs: ['get', 'patch'],
+    verbs: [...READ, 'patch'],
   },
 ];
 

@@ -98,6 +98,7 @@ function container({ namespace, image }: InstallOptions): object {
 function serveArguments(namespace: string): string[] {
   return [
     ...['serve', '--kube', '--namespace', namespace, '--service', NAME, '--publish-secret', 'rendergate-published'],
+    ...['--leader-elect', '--tls-secret', 'rendergate-tls'],
     ...['--config', CONFIG_FOLDER, '--output', `${RUN_FOLDER}/output`, '--certs', `${RUN_FOLDER}/certs`],
     ...['--port', String(HTTPS_PORT), '--health-port', String(HEALTH_PORT), '--propagation', String(PROPAGATION)],
   ];

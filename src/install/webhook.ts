@@ -19,7 +19,7 @@ export function webhook(config: RenderConfig, { namespace }: InstallOptions): Ma
     matchConditions: matchConditions(reviewed),
     matchPolicy: 'Equivalent',
     namespaceSelector: { matchExpressions: [outside(namespace)] },
-    rules: reviewed.map(ruleOf),
+    rules: reviewRules(config),
     sideEffects: 'None',
     timeoutSeconds: 10,
   };
@@ -39,7 +39,20 @@ function outside(namespace: string): object {
   return { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values };
 }
 
-function ruleOf(watched: WatchedResource): object {
+/** What the API server is to send: the resources with `review: true`. */
+export function reviewRules({ watchedResources }: RenderConfig): readonly ReviewRule[] {
+  return watchedResources.filter(({ review }) => review).map(ruleOf);
+}
+
+interface ReviewRule {
+  readonly apiGroups: readonly string[];
+  readonly apiVersions: readonly string[];
+  readonly operations: readonly string[];
+  readonly resources: readonly string[];
+  readonly scope?: 'Cluster' | 'Namespaced';
+}
+
+function ruleOf(watched: WatchedResource): ReviewRule {
   const group = groupOf(watched);
   const scope = SCOPES[`${group}/${watched.resource}`];
   return {

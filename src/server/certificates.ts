@@ -3,8 +3,8 @@ import { dirname } from 'node:path';
 
 import type { Logger } from 'pino';
 
-import { checkPair, codeOf } from './certificate-pair.js';
-import type { CertificatePair } from './certificate-pair.js';
+import { checkPair, codeOf } from '../cluster/certificate-pair.js';
+import type { CertificatePair } from '../cluster/certificate-pair.js';
 
 export { developmentCertificate } from './development-certificate.js';
 

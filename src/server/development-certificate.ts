@@ -1,16 +1,9 @@
 import { X509Certificate, randomBytes } from 'node:crypto';
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
-import { isIP } from 'node:net';
 import { join } from 'node:path';
 
-import { checkPair, covers } from './certificate-pair.js';
-
-/** PEM texts. `ca` is what a client has to trust. */
-export interface DevelopmentCertificate {
-  readonly cert: string;
-  readonly key: string;
-  readonly ca: string;
-}
+import { checkPair, covers } from '../cluster/certificate-pair.js';
+import { type IssuedCertificate, issueCertificate } from '../cluster/issue-certificate.js';
 
 const FILES = { cert: 'tls.crt', key: 'tls.key', ca: 'ca.crt' } as const;
 const ALWAYS = ['localhost', '127.0.0.1', '::1'];
@@ -18,8 +11,6 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** Room to renew before anybody sees an expired certificate. */
 const RENEW_BEFORE_MS = 7 * DAY_MS;
 const LIFETIME_MS = 365 * DAY_MS;
-/** Another machine's clock may be a little behind. */
-const BACKDATE_MS = 5 * 60 * 1000;
 
 /**
  * A certificate for development and tests in `directory` (`tls.crt`, `tls.key` with mode 0600, `ca.crt`), valid for
@@ -27,14 +18,15 @@ const BACKDATE_MS = 5 * 60 * 1000;
  * together, covers the names and is valid for 7 more days. The CA's key is never stored: nobody can sign with it later.
  * Throws what the file system throws when the directory can't be written.
  */
-export async function developmentCertificate(
-  directory: string,
-  names: readonly string[],
-): Promise<DevelopmentCertificate> {
+export async function developmentCertificate(directory: string, names: readonly string[]): Promise<IssuedCertificate> {
   const wanted = [...new Set([...ALWAYS, ...names])];
   const stored = await readStored(directory);
   if (stored !== undefined && isUsable(stored, wanted)) return stored;
-  const fresh = await generatePair(wanted);
+  const fresh = await issueCertificate({
+    names: wanted,
+    authority: 'rendergate development CA',
+    lifetimeMs: LIFETIME_MS,
+  });
   await mkdir(directory, { recursive: true });
   // A crash between the files leaves parts that do not belong together, which the next start finds and replaces.
   await writeAtomically(join(directory, FILES.key), fresh.key, 0o600);
@@ -43,7 +35,7 @@ export async function developmentCertificate(
   return fresh;
 }
 
-async function readStored(directory: string): Promise<DevelopmentCertificate | undefined> {
+async function readStored(directory: string): Promise<IssuedCertificate | undefined> {
   const read = (name: string): Promise<string> => readFile(join(directory, name), 'utf8');
   try {
     return { cert: await read(FILES.cert), key: await read(FILES.key), ca: await read(FILES.ca) };
@@ -52,7 +44,7 @@ async function readStored(directory: string): Promise<DevelopmentCertificate | u
   }
 }
 
-function isUsable(stored: DevelopmentCertificate, names: readonly string[]): boolean {
+function isUsable(stored: IssuedCertificate, names: readonly string[]): boolean {
   if (checkPair(stored).kind !== 'ok') return false;
   try {
     const leaf = new X509Certificate(stored.cert);
@@ -66,47 +58,6 @@ function isUsable(stored: DevelopmentCertificate, names: readonly string[]): boo
   } catch {
     return false;
   }
-}
-
-async function generatePair(names: readonly string[]): Promise<DevelopmentCertificate> {
-  // Loaded only here: the ASN.1 code behind it is large and a server with a real certificate never needs it.
-  const { generate } = await import('selfsigned');
-  const common = {
-    keyType: 'ec',
-    curve: 'P-256',
-    algorithm: 'sha256',
-    notBeforeDate: new Date(Date.now() - BACKDATE_MS),
-    notAfterDate: new Date(Date.now() + LIFETIME_MS),
-  } as const;
-  // A name of its own, so that a client which still trusts an earlier CA says "unknown issuer", not "bad signature".
-  const authorityName = `rendergate development CA ${randomBytes(4).toString('hex')}`;
-  const authority = await generate([{ name: 'commonName', value: authorityName }], {
-    ...common,
-    extensions: [
-      { name: 'basicConstraints', cA: true, pathLenConstraint: 0, critical: true },
-      { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
-    ],
-  });
-  const leaf = await generate([{ name: 'commonName', value: 'rendergate' }], {
-    ...common,
-    ca: { key: authority.private, cert: authority.cert },
-    extensions: [
-      { name: 'basicConstraints', cA: false, critical: true },
-      { name: 'keyUsage', digitalSignature: true, critical: true },
-      { name: 'extKeyUsage', serverAuth: true },
-      { name: 'subjectAltName', altNames: names.map(altName) },
-    ],
-  });
-  return { cert: endLine(leaf.cert), key: endLine(leaf.private), ca: endLine(authority.cert) };
-}
-
-/** PEM files get concatenated (several CAs in one bundle), which needs the last newline. */
-function endLine(pem: string): string {
-  return `${pem.trimEnd()}\n`;
-}
-
-function altName(name: string): { type: 2; value: string } | { type: 7; ip: string } {
-  return isIP(name) === 0 ? { type: 2, value: name } : { type: 7, ip: name };
 }
 
 async function writeAtomically(path: string, text: string, mode: number): Promise<void> {

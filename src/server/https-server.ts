@@ -7,7 +7,7 @@ import { createSecureContext } from 'node:tls';
 
 import type { Logger } from 'pino';
 
-import type { CertificatePair } from './certificate-pair.js';
+import type { CertificatePair } from '../cluster/certificate-pair.js';
 import { handleConnectionErrors } from './connection-errors.js';
 import type { HealthCheck, ReviewHandler } from './contract.js';
 import { createDrain } from './drain.js';

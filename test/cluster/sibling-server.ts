@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:https';
 import type { RequestListener, ServerResponse } from 'node:http';
 import { createServer as createTcpServer, type Server as TcpServer } from 'node:net';
-import type { DevelopmentCertificate } from '../../src/server/development-certificate.js';
+import type { IssuedCertificate } from '../../src/cluster/issue-certificate.js';
 
 export type Answer = (response: ServerResponse) => void;
 
@@ -18,7 +18,7 @@ export interface SiblingServer {
 export async function startSibling(
   address: string,
   port: number,
-  { cert, key }: Pick<DevelopmentCertificate, 'cert' | 'key'>,
+  { cert, key }: Pick<IssuedCertificate, 'cert' | 'key'>,
   answer: Answer,
 ): Promise<SiblingServer> {
   const asked: string[] = [];

@@ -3,7 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import pino from 'pino';
 import { ApiClient } from '../../src/cluster/api-client.js';
 import { type SiblingOptions, Siblings } from '../../src/cluster/siblings.js';
-import { type DevelopmentCertificate, developmentCertificate } from '../../src/server/development-certificate.js';
+import type { IssuedCertificate } from '../../src/cluster/issue-certificate.js';
+import { developmentCertificate } from '../../src/server/development-certificate.js';
 import { freePorts } from '../deploy/origin.js';
 import { makeScratch } from '../support/scratch.js';
 import { FakeApiServer, list, refusal } from './fake-api-server.js';
@@ -15,8 +16,8 @@ const [OWN, SECOND, THIRD] = ['127.0.0.1', '127.0.0.2', '127.0.0.3'] as const;
 const hasIPv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'));
 
 const scratch = makeScratch('rg-siblings-');
-let named: DevelopmentCertificate;
-let unnamed: DevelopmentCertificate;
+let named: IssuedCertificate;
+let unnamed: IssuedCertificate;
 let fake: FakeApiServer;
 let port: number;
 let client: ApiClient;

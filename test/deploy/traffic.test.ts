@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { developmentCertificate } from '../../src/server/development-certificate.js';
-import type { DevelopmentCertificate } from '../../src/server/development-certificate.js';
+import type { IssuedCertificate } from '../../src/cluster/issue-certificate.js';
 import { makeScratch } from '../support/scratch.js';
 import { startOrigin, type Origin, type Seen } from './origin.js';
 import { openSite, type Answer, type Ask, type Site } from './site.js';
@@ -14,7 +14,7 @@ const SERVICES = ['api', 'assets', 'exact', 'fallback', 'web', 'wild'] as const;
 let origins: Map<string, Origin>;
 let site: Site;
 const scratch = makeScratch();
-const certificates = new Map<string, DevelopmentCertificate>();
+const certificates = new Map<string, IssuedCertificate>();
 
 beforeAll(async () => {
   origins = new Map(

@@ -58,7 +58,7 @@ describe('access rights', () => {
         apiGroups: ['admissionregistration.k8s.io'],
         resources: ['validatingwebhookconfigurations'],
         resourceNames: ['rendergate'],
-        verbs: ['get', 'patch'],
+        verbs: ['get', 'list', 'watch', 'patch'],
       },
     ]);
   });

@@ -15,8 +15,8 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 
-import { certificateWarnings } from '../../src/server/certificate-pair.js';
-import type { CertificatePair } from '../../src/server/certificate-pair.js';
+import { certificateWarnings } from '../../src/cluster/certificate-pair.js';
+import type { CertificatePair } from '../../src/cluster/certificate-pair.js';
 import { developmentCertificate, loadCertificate, watchCertificate } from '../../src/server/certificates.js';
 import { freshCertificate, recordingLog, scratchDirectory, until } from './running-server.js';
 

@@ -12,7 +12,7 @@ import type { Logger } from 'pino';
 
 import type { ReviewCall, ReviewReply } from '../../src/server/contract.js';
 import { developmentCertificate } from '../../src/server/development-certificate.js';
-import type { DevelopmentCertificate } from '../../src/server/development-certificate.js';
+import type { IssuedCertificate } from '../../src/cluster/issue-certificate.js';
 import { startServer } from '../../src/server/https-server.js';
 import type { RunningServer, ServerOptions } from '../../src/server/https-server.js';
 import { createMetrics } from '../../src/server/metrics.js';
@@ -32,7 +32,7 @@ export interface Endpoint {
 
 export interface TestServer extends Endpoint {
   readonly server: RunningServer;
-  readonly tls: DevelopmentCertificate;
+  readonly tls: IssuedCertificate;
   readonly metrics: Metrics;
   readonly log: readonly Record<string, unknown>[];
   readonly healthUrl: string;
@@ -49,14 +49,14 @@ export function recordingLog(lines: Record<string, unknown>[]): Logger {
   return pino({ level: 'debug' }, { write: (line: string) => lines.push(JSON.parse(line)) });
 }
 
-let certificate: Promise<DevelopmentCertificate> | undefined;
+let certificate: Promise<IssuedCertificate> | undefined;
 
 /** One certificate for a whole test file: making one takes a while. */
-function sharedCertificate(): Promise<DevelopmentCertificate> {
+function sharedCertificate(): Promise<IssuedCertificate> {
   return (certificate ??= freshCertificate());
 }
 
-export async function freshCertificate(): Promise<DevelopmentCertificate> {
+export async function freshCertificate(): Promise<IssuedCertificate> {
   const scratch = scratchDirectory();
   try {
     return await developmentCertificate(scratch.path, []);
