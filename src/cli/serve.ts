@@ -152,6 +152,8 @@ export async function startService(
       watch.close();
       await server.close();
       siblings?.close();
+      // While the API server can still be called.
+      await duties.close();
       await cluster.close();
       await runtime.close();
     },
