@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import pino from 'pino';
+import type { ApiCall } from '../../src/cluster/api-client.js';
 import { ApiError } from '../../src/cluster/api-error.js';
 import { LEASE_TIMING, Leadership } from '../../src/cluster/leadership.js';
 import { Random } from '../fuzz/random.js';
@@ -20,6 +21,9 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
+const WHERE = { namespace: 'edge', name: 'rendergate' };
+const logger = (): pino.Logger =>
+  pino({ base: null }, { write: (line: string) => void log.push(JSON.parse(line) as Record<string, unknown>) });
 const messages = (): unknown[] => log.map(({ msg }) => msg);
 const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
 
@@ -47,10 +51,9 @@ class Election {
     const identity = `replica-${this.replicas.length}`;
     const leadership = new Leadership({
       client: this.api.clientOf(identity),
-      namespace: 'rendergate',
-      name: 'rendergate',
+      ...WHERE,
       identity,
-      log: pino({ base: null }, { write: (line: string) => void log.push(JSON.parse(line) as object as never) }),
+      log: logger(),
     });
     const replica = { identity, leadership, terms: [] as AbortSignal[] };
     this.replicas.push(replica);
@@ -167,6 +170,72 @@ describe('an election without faults', () => {
   });
 });
 
+describe("a term's end", () => {
+  const lease = { metadata: { resourceVersion: '1' }, spec: { holderIdentity: 'a', leaseTransitions: 0 } };
+
+  /** A replica whose calls end as told, or with their signal. */
+  function alone(answer: () => Promise<unknown>): { readonly leadership: Leadership; readonly terms: AbortSignal[] } {
+    const terms: AbortSignal[] = [];
+    const json = ({ signal }: ApiCall): Promise<never> =>
+      new Promise((resolve, reject) => {
+        signal?.addEventListener('abort', () => reject(new Error('aborted')));
+        void answer().then((value) => resolve(value as never));
+      });
+    const leadership = new Leadership({ ...WHERE, client: { json }, identity: 'a', log: logger() });
+    leadership.start((term) => terms.push(term));
+    return { leadership, terms };
+  }
+
+  it('is counted from when the last renewal began, not from when its answer came', async () => {
+    const began: number[] = [];
+    const { leadership, terms } = alone(() => {
+      began.push(performance.now());
+      const isRenewal = began.length === 3;
+      return new Promise((resolve) => {
+        if (began.length <= 3) setTimeout(() => resolve(lease), isRenewal ? 4 * SECOND : 100);
+      });
+    });
+    await pass(9 * SECOND);
+    expect([began.length, terms.length]).toEqual([4, 1]);
+    const leftMs = (began[2] ?? 0) + renewMs - performance.now();
+    await pass(leftMs - 1);
+    expect([terms[0]?.aborted, leadership.isLeader]).toEqual([false, true]);
+    await pass(1);
+    expect([terms[0]?.aborted, leadership.isLeader]).toEqual([true, false]);
+    const closed = leadership.close();
+    await pass(renewMs);
+    await closed;
+  });
+
+  it('comes before a term begins that was won as the process ended', async () => {
+    let answer: (lease: unknown) => void = () => undefined;
+    const { leadership, terms } = alone(() => new Promise((resolve) => (answer = resolve)));
+    await pass(0);
+    answer({ ...lease, spec: { ...lease.spec, holderIdentity: '' } });
+    await pass(0);
+    answer(lease);
+    // The answer has come, and who waits for it has not gone on yet.
+    await Promise.resolve();
+    const closed = leadership.close();
+    await pass(renewMs);
+    await closed;
+    expect(terms).toEqual([]);
+  });
+
+  it('comes when somebody has given the lease to another by hand', async () => {
+    const election = new Election(8);
+    const only = election.add();
+    await pass(5 * SECOND);
+    election.api.lease = { metadata: { resourceVersion: '999' }, spec: { holderIdentity: 'x', leaseTransitions: 7 } };
+    await pass(2 * retryMs);
+    expect(only.terms.map(({ aborted }) => aborted)).toEqual([true]);
+    expect(log.at(-1)).toMatchObject({ msg: 'not leading any more', reason: 'x holds the lease' });
+    await pass(TAKE_OVER_MS + 5 * SECOND);
+    expect(election.api.lease).toMatchObject({ spec: { holderIdentity: only.identity, leaseTransitions: 8 } });
+    await election.close();
+  });
+});
+
 describe('a lease out of reach', () => {
   const refusing = (status: number): Pick<LeaseApi, 'clientOf'> => ({
     clientOf: () => ({ json: () => Promise.reject(new ApiError(status, `refused with ${status}`)) }),
@@ -178,10 +247,9 @@ describe('a lease out of reach', () => {
   ])('is told once, with what to do: %i', async (status, fix) => {
     const leadership = new Leadership({
       client: refusing(status).clientOf('a'),
-      namespace: 'edge',
-      name: 'rendergate',
+      ...WHERE,
       identity: 'a',
-      log: pino({ base: null }, { write: (line: string) => void log.push(JSON.parse(line) as object as never) }),
+      log: logger(),
     });
     leadership.start(() => undefined);
     await pass(60 * SECOND);

@@ -89,7 +89,9 @@ export class LeaseApi {
     if (method === 'PUT' && this.lease === undefined) throw new ApiError(404, 'no such lease');
     if (method === 'PUT' && sent.metadata.resourceVersion !== this.lease?.metadata.resourceVersion)
       throw new ApiError(409, 'the lease has changed');
-    const { spec } = sent;
+    // Clocks of others may say anything.
+    const wrong = new Date(this.random.int(4_000_000) * 1_000_000).toISOString();
+    const spec = { ...sent.spec, renewTime: wrong, acquireTime: wrong };
     this.lease = { ...sent, metadata: { ...sent.metadata, resourceVersion: String(++this.#revision) }, spec };
     this.onHolder(spec.holderIdentity);
     return this.lease;

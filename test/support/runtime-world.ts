@@ -6,6 +6,7 @@ import { createRuntime, type Runtime } from '../../src/cli/runtime.js';
 import { acceptsOf, EmbeddedCluster } from '../../src/cluster/embedded-cluster.js';
 import type { RenderConfig } from '../../src/config/render-config.js';
 import type { ReconcileReport } from '../../src/reconcile/coordinator.js';
+import { createReloader, type ReloadTarget } from '../../src/reconcile/reload.js';
 import type { ObjectChange } from '../../src/render/protocol.js';
 import { ScriptedChecker } from './scripted-checker.js';
 
@@ -17,6 +18,7 @@ export interface WorldOptions {
   readonly output?: string;
   /** Publishes only in the terms that its coordinator is given. */
   readonly isElected?: boolean;
+  readonly reload?: ReloadTarget;
 }
 
 export type WorldLine = Readonly<Record<string, unknown>> & { readonly msg: string; readonly level: number };
@@ -34,19 +36,21 @@ export interface World {
 
 /** Nothing is rendered yet: `runtime.coordinator.cycle()` makes the first render. */
 export function openWorld(options: WorldOptions): World {
-  const { config, objects = [], checker = new ScriptedChecker(), output, isElected = false } = options;
+  const { config, objects = [], checker = new ScriptedChecker(), output, isElected = false, reload } = options;
   const cluster = new EmbeddedCluster('.', acceptsOf(config.watchedResources));
   cluster.apply(objects);
   const records: ReviewRecord[] = [];
   const reports: ReconcileReport[] = [];
   const log: WorldLine[] = [];
+  const logger = pino({ base: null }, { write: (line: string) => void log.push(JSON.parse(line) as WorldLine) });
   const runtime = createRuntime({
     config,
     cluster,
     output,
     checker,
     isElected,
-    log: pino({ base: null }, { write: (line: string) => void log.push(JSON.parse(line) as WorldLine) }),
+    reloader: reload === undefined ? undefined : createReloader({ target: reload, log: logger }),
+    log: logger,
     onReview: (record) => records.push(record),
     onReconcile: (report) => reports.push(report),
   });
