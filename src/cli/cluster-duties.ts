@@ -58,8 +58,14 @@ export class ClusterDuties {
     if (this.#term !== undefined && !this.#term.aborted) listener(this.#term);
   }
 
+  /** The first certificate: a leader may have to make it. */
+  get ready(): Promise<CertificatePair> {
+    if (this.certificate === undefined) throw new Error('there is no certificate without --tls-secret');
+    return this.certificate.ready;
+  }
+
+  /** Takes part in the election. */
   start(): void {
-    this.certificate?.start();
     if (this.leadership === undefined) this.#begin(this.#closing.signal);
     else this.leadership.start((term) => this.#begin(term));
   }
@@ -90,7 +96,7 @@ export async function openDuties(
   const namespace = ownNamespace(flags.namespace);
   const duties = new ClusterDuties(leaderElect ? await leadershipIn(namespace, client, log) : undefined, undefined);
   if (tlsSecret !== undefined) await keepRegistered(duties, config, { ...flags, namespace, tlsSecret }, client, log);
-  duties.start();
+  duties.certificate?.start();
   return duties;
 }
 

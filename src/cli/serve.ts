@@ -10,7 +10,7 @@ import { VersionWatch } from '../reconcile/version-watch.js';
 import { startServer, type RunningServer } from '../server/https-server.js';
 import { createMetrics, type Metrics } from '../server/metrics.js';
 import { installShutdown } from '../server/shutdown.js';
-import { type ClusterDuties, type DutyFlags, openDuties } from './cluster-duties.js';
+import { type DutyFlags, openDuties } from './cluster-duties.js';
 import { UsageError } from './failure.js';
 import { loadCheckedConfig } from './load.js';
 import { watchMemory } from './memory-watch.js';
@@ -77,9 +77,9 @@ export async function startService(
 ): Promise<Service> {
   const { cluster, from, client } = await openCluster(config, options);
   const duties = await openDuties(config, options, client, log);
-  const tls = await certificateOf(options, duties);
+  const ownTls = duties.certificate === undefined ? await certificateOf(options) : undefined;
   const metrics = createMetrics();
-  const siblings = await openSiblings(options, client, () => duties.certificate?.caBundle ?? tls.ca, log);
+  const siblings = await openSiblings(options, client, () => duties.certificate?.caBundle ?? ownTls?.ca, log);
   // Before the thread starts: it is fed with what the first batch brought.
   const early: ((runtime: Runtime) => void)[] = [];
   let take = (deliver: (runtime: Runtime) => void): void => void early.push(deliver);
@@ -107,8 +107,12 @@ export async function startService(
   });
   take = (deliver) => deliver(runtime);
   early.forEach(take);
-  duties.eachTerm((term) => runtime.coordinator.lead(term));
+  if (duties.isElected) duties.eachTerm((term) => leadIn(term, runtime, metrics));
+  metrics.setLevels({ isLeader: !duties.isElected });
+  // Not before: whoever can't list the objects would keep the others from publishing.
+  void synced.then(() => duties.start());
   void checkerVersion(runtime).then((version) => log.info({ version: version ?? 'unknown' }, 'checker'));
+  const tls = ownTls ?? { ...(await duties.ready), caFile: undefined };
   const server = await startServer({
     host: options.host,
     port: options.port,
@@ -160,6 +164,12 @@ export async function startService(
   };
 }
 
+function leadIn(term: AbortSignal, { coordinator }: Runtime, metrics: Metrics): void {
+  metrics.setLevels({ isLeader: true });
+  term.addEventListener('abort', () => metrics.setLevels({ isLeader: false }), { once: true });
+  coordinator.lead(term);
+}
+
 async function secretPublisher(
   { namespace, publishSecret: secret }: ServeOptions,
   client: ApiClient | undefined,
@@ -172,14 +182,12 @@ async function secretPublisher(
 
 async function certificateOf(
   options: ServeOptions,
-  { certificate }: ClusterDuties,
 ): Promise<{ cert: string; key: string; ca?: string; caFile: string | undefined }> {
   const { tlsCert, tlsKey, certs } = options;
   if ((tlsCert === undefined) !== (tlsKey === undefined))
     throw new UsageError('--tls-cert and --tls-key go together: give both or neither');
   if (tlsCert !== undefined && tlsKey !== undefined)
     return { ...loadCertificate({ certFile: tlsCert, keyFile: tlsKey }), caFile: undefined };
-  if (certificate !== undefined) return { ...(await certificate.ready), caFile: undefined };
   const made = await developmentCertificate(certs, serverNames(options));
   return { ...made, caFile: join(certs, 'ca.crt') };
 }

@@ -143,8 +143,10 @@ class DirectoryPublisher implements Publisher {
     const next = join(this.#directory, NEXT_LINK);
     await rm(next, { force: true });
     await symlink(join('releases', name), next);
-    if (signal?.aborted === true) throw new Withdrawn();
-    await rename(next, join(this.#directory, 'current'));
+    await orRemove(next, () => {
+      if (signal?.aborted === true) throw new Withdrawn();
+      return rename(next, join(this.#directory, 'current'));
+    });
   }
 
   /** After the switch nothing may fail any more: the release is in use. What could not be done is told and done next time. */

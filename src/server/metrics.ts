@@ -20,6 +20,8 @@ export interface Levels {
   /** Progress of the cold render, in component instances; both 0 when none runs. */
   readonly coldRender?: { readonly done: number; readonly known: number };
   readonly ledgerEntries?: number;
+  /** Whether this replica publishes. */
+  readonly isLeader?: boolean;
   readonly queueLength?: number;
 }
 
@@ -185,6 +187,7 @@ function levelSetter(registry: Registry): Metrics['setLevels'] {
   const nodes = gauge('rendergate_graph_nodes', 'Nodes of the committed graph.');
   const ledger = gauge('rendergate_ledger_entries', 'Admitted objects that the watch has not shown yet.');
   const queue = gauge('rendergate_review_queue_length', 'Reviews that wait.');
+  const leader = gauge('rendergate_leader', '1 while this replica leads, and publishes; else 0.');
   const done = gauge('rendergate_cold_render_instances_done', 'Instances that the running cold render has executed.');
   const known = gauge('rendergate_cold_render_instances_known', 'Instances that the running cold render knows of.');
   const stored = new Gauge({
@@ -199,6 +202,7 @@ function levelSetter(registry: Registry): Metrics['setLevels'] {
     setIfGiven(nodes, levels.graphNodes);
     setIfGiven(ledger, levels.ledgerEntries);
     setIfGiven(queue, levels.queueLength);
+    setIfGiven(leader, levels.isLeader === undefined ? undefined : Number(levels.isLeader));
     setIfGiven(done, levels.coldRender?.done);
     setIfGiven(known, levels.coldRender?.known);
     if (levels.storedObjects === undefined) return;

@@ -161,6 +161,23 @@ describe("a term's end", () => {
     expect(shop.runtime.coordinator.problem).toBeUndefined();
   });
 
+  it('in the midst of a publication withdraws it where it has not taken effect, and that is no failure', async () => {
+    const published: string[] = [];
+    const place = {
+      publish: async (_: unknown, path: string, signal?: AbortSignal): Promise<{ readonly path: string }> => {
+        term.abort();
+        if (signal?.aborted === true) throw new Error('withdrawn');
+        published.push(path);
+        return { path };
+      },
+    };
+    const shop = await follower({ publishTo: [place] });
+    await lead(shop);
+    expect([published, results(shop)]).toEqual([[], ['cold accepted', 'warm cancelled', 'warm unchanged']]);
+    expect(shop.log.filter(({ level }) => level >= 40)).toEqual([]);
+    expect(shop.runtime.coordinator.problem).toBeUndefined();
+  });
+
   it('ends its cold render, which the follower begins anew', async () => {
     const busy = component(
       'site',

@@ -115,6 +115,18 @@ describe('publish', () => {
     expect(entries()).toEqual(['current', 'releases', 'releases/o5', 'releases/o6', 'releases/o7']);
   });
 
+  it('leaves everything as it was when its signal aborts before the release takes effect', async () => {
+    const publisher = createPublisher({ directory });
+    await publisher.publish([file('a', 'one')], '1');
+    const term = new AbortController();
+    const second = publisher.publish([file('a', 'two')], '2', term.signal);
+    term.abort();
+    await expect(second).rejects.toThrow(/Cannot publish 2 .*: it was withdrawn/);
+    expect([published('a'), entries()]).toEqual(['one', ['current', 'releases', 'releases/1']]);
+    await publisher.publish([file('a', 'three')], '3', new AbortController().signal);
+    expect(published('a')).toBe('three');
+  });
+
   it('publishes no files at all when there are none', async () => {
     await createPublisher({ directory, durable: false }).publish([], 'none');
     expect(readdirSync(join(directory, 'current'))).toEqual([]);

@@ -77,6 +77,7 @@ describe('metrics', () => {
     const metrics = createMetrics();
     metrics.setLevels({
       instances: 7,
+      isLeader: true,
       queueLength: 2,
       storedObjects: new Map([
         ['ingresses', 3],
@@ -92,6 +93,7 @@ describe('metrics', () => {
       'rendergate_stored_objects{alias="ingresses"} 4',
     ]);
     expect(await metricLines(metrics, 'rendergate_instances ')).toEqual(['rendergate_instances 7']);
+    expect(await metricLines(metrics, 'rendergate_leader ')).toEqual(['rendergate_leader 1']);
     expect(await metricLines(metrics, 'rendergate_review_queue_length ')).toEqual(['rendergate_review_queue_length 0']);
     expect(await metricLines(metrics, 'rendergate_cold_render_instances_known ')).toEqual([
       'rendergate_cold_render_instances_known 9',

@@ -2,7 +2,7 @@ import pino from 'pino';
 
 import type { ReviewRecord } from '../../src/admission/review-record.js';
 import type { Checker } from '../../src/check/checker.js';
-import { createRuntime, type Runtime } from '../../src/cli/runtime.js';
+import { createRuntime, type Runtime, type RuntimeOptions } from '../../src/cli/runtime.js';
 import { acceptsOf, EmbeddedCluster } from '../../src/cluster/embedded-cluster.js';
 import type { RenderConfig } from '../../src/config/render-config.js';
 import type { ReconcileReport } from '../../src/reconcile/coordinator.js';
@@ -19,6 +19,8 @@ export interface WorldOptions {
   /** Publishes only in the terms that its coordinator is given. */
   readonly isElected?: boolean;
   readonly reload?: ReloadTarget;
+  /** Further places of publication. */
+  readonly publishTo?: RuntimeOptions['publishTo'];
 }
 
 export type WorldLine = Readonly<Record<string, unknown>> & { readonly msg: string; readonly level: number };
@@ -36,7 +38,15 @@ export interface World {
 
 /** Nothing is rendered yet: `runtime.coordinator.cycle()` makes the first render. */
 export function openWorld(options: WorldOptions): World {
-  const { config, objects = [], checker = new ScriptedChecker(), output, isElected = false, reload } = options;
+  const {
+    config,
+    objects = [],
+    checker = new ScriptedChecker(),
+    output,
+    isElected = false,
+    reload,
+    publishTo,
+  } = options;
   const cluster = new EmbeddedCluster('.', acceptsOf(config.watchedResources));
   cluster.apply(objects);
   const records: ReviewRecord[] = [];
@@ -49,6 +59,7 @@ export function openWorld(options: WorldOptions): World {
     output,
     checker,
     isElected,
+    ...(publishTo === undefined ? {} : { publishTo }),
     reloader: reload === undefined ? undefined : createReloader({ target: reload, log: logger }),
     log: logger,
     onReview: (record) => records.push(record),
