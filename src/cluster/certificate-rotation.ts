@@ -56,12 +56,12 @@ export class Rotation {
     );
     if (base === undefined) return this.#fromNothing(stored, now);
     // Deleted or damaged while it was served: the pair in use is put back, and replaced without a failed call.
-    if (base !== stored) return this.#announce(base, now);
+    if (base !== stored) return this.#announce(base, view);
     const renewMs = this.options.lifetimeMs * RENEW_AT;
     const { next, bundle } = base;
     if (next !== undefined && this.#leftMs(base, next, now) > renewMs) return this.#swapWhenTrusted(base, next, view);
     const restMs = this.#leftMs(base, base.pair, now) - renewMs;
-    if (restMs <= 0) return this.#announce(base, now);
+    if (restMs <= 0) return this.#announce(base, view);
     if (next !== undefined || bundle.length > 1) return this.#retireWhenUnused(base, view);
     return { kind: 'wait', ms: restMs };
   }
@@ -74,11 +74,11 @@ export class Rotation {
     return { kind: 'write', what: 'issued', content: { pair: { cert, key }, bundle: [ca] } };
   }
 
-  async #announce(base: TlsContent, now: number): Promise<RotationStep> {
+  async #announce(base: TlsContent, { stored, now }: RotationView): Promise<RotationStep> {
     const { cert, key, ca } = await this.#issue(now);
     const own = anchorOf(base.pair.cert, base.bundle);
-    // A `next` that has waited too long was never served.
-    const stale = base.next === undefined ? undefined : anchorOf(base.next.cert, base.bundle);
+    // A `next` that the Secret still holds was never served; one that is only remembered may have been.
+    const stale = base.next === undefined || base !== stored ? undefined : anchorOf(base.next.cert, base.bundle);
     const kept = base.bundle.filter((pem) => pem === own || (pem !== stale && expiryOf(pem) > now));
     const content = { pair: base.pair, bundle: [...kept, ca], next: { cert, key } };
     return { kind: 'write', what: 'announced', content };
